@@ -1,0 +1,199 @@
+// Package convention turns one span or log record into [Facts]: what that
+// emitter says of a run, in one vocabulary. Attribute names of telemetry are
+// known here and nowhere else. It knows nothing of runs, verdicts or files,
+// except which attribute names the files ask for.
+package convention
+
+import (
+	"math"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// Kind is what a span is to a run.
+type Kind uint8
+
+const (
+	// Other: not an AI span (HTTP, queue, database …). It only links its neighbours.
+	Other Kind = iota
+	// Agent: an agent or workflow span; the topmost one is a run's root.
+	Agent
+	// Chain: a root only when no agent span is above and AI work is below.
+	Chain
+	// Step: transparent; its children count as its parent's.
+	Step
+	// Model: one model call.
+	Model
+	// Tool: one executed tool call.
+	Tool
+	// Retrieval: one look-up of documents.
+	Retrieval
+	// Guardrail: a check of input or output.
+	Guardrail
+	// Evaluator: a judge's span; it costs the run nothing.
+	Evaluator
+	// Ignore: noise of a known AI scope (create_agent, pending spans, chunks).
+	Ignore
+	// Unrecognised: a span of a known AI scope that says nothing usable.
+	Unrecognised
+)
+
+// Finish is why a model call, or a run that says so itself, stopped.
+type Finish uint8
+
+const (
+	FinishNone       Finish = iota // not said
+	FinishStop                     // a normal end
+	FinishTool                     // it asks for a tool
+	FinishLength                   // cut by a token limit
+	FinishFiltered                 // content filter
+	FinishRefusal                  // the model refuses
+	FinishCancelled                // aborted
+	FinishHuman                    // waits for a person: interrupt, approval
+	FinishLimit                    // turn, step, money or time limit
+	FinishNoProgress               // stopped because it went nowhere
+	FinishError
+	FinishOther // a word that says nothing
+)
+
+// Class is the kind of a tool's or a model's failure.
+type Class uint8
+
+const (
+	ClassNone     Class = iota // no failure
+	Transient                  // time-out, rate limit, overload, 5xx, connection
+	BadArgs                    // the call was wrong: validation, unknown tool, 400, 422
+	Auth                       // 401, 403, permission
+	Unrecoverable              // not found, gone, unsupported, quota used up
+	Unclassified               // failed, and the text says no more
+)
+
+// String is the class's label value.
+func (c Class) String() string {
+	return [...]string{"ok", "transient", "bad_args", "auth", "unrecoverable", "unclassified"}[c]
+}
+
+// Failure is why a span ended badly, beyond its class: what an exception's
+// type or text, a status text or a value says.
+type Failure uint8
+
+const (
+	FailureNone       Failure = iota
+	FailureError              // an error like any other
+	FailureLimit              // MaxTurnsExceeded, GraphRecursionError, …
+	FailureNoProgress         // an explicit stop for want of progress
+	FailureCancelled          // abort, cancel, client closed the stream
+	FailurePaused             // interrupt for approval; not a failure
+	FailureGuardrail          // a tripwire refused
+)
+
+// Unknown marks an integer fact that the telemetry does not carry.
+const Unknown int64 = -1
+
+// Usage is one span's token counts, each [Unknown] when not carried. Input
+// includes cached input and cache writes, Output includes reasoning.
+type Usage struct {
+	Input, CachedInput, CacheWrite, Output, Reasoning int64
+}
+
+// UnknownUsage has no known count.
+var UnknownUsage = Usage{Unknown, Unknown, Unknown, Unknown, Unknown}
+
+// Known says whether any count is known.
+func (u Usage) Known() bool { return u != UnknownUsage }
+
+// Facts is what one span says. Strings may alias the span's memory: they are
+// valid only until the batch is handed on. The zero value is not meaningful;
+// use [Facts.Reset].
+type Facts struct {
+	Kind       Kind
+	Convention string // name of the convention that recognised the span, such as otel_genai
+
+	SpanID, ParentID pcommon.SpanID
+	Start, End       uint64 // Unix nanoseconds
+	// ParentLocal: the OTLP flags say that the parent is in the same process,
+	// so that it is still to come (0x100 set, 0x200 clear).
+	ParentLocal bool
+
+	// Identity.
+	AgentName    string // of this span
+	WorkflowName string
+	SpanName     string // a name for the root of last resort
+	RunID        string // run id that the framework gives; joins traces
+	Placeholder  bool   // AgentName is the emitter's placeholder, such as "Agent Workflow"
+	// Nested: the emitter says that this Agent span is below another one.
+	Nested bool
+
+	// Model calls, and usage that agents repeat.
+	ModelName  string
+	ResponseID uint64 // hash; 0 none. Two spans with the same one are the same call.
+	Usage      Usage
+	// Lifetime: Usage is a total over the agent object's whole life and must not be used.
+	Lifetime   bool
+	CostUSD    float64 // NaN when not carried
+	FirstToken float64 // seconds; NaN when not carried
+	Finish     Finish  // of the model call; on an Agent span, of the run
+	// HasOutput: on a root, it carries an answer; on a model span, its reply has text.
+	HasOutput bool
+	// AsksTool: the model's reply asks for at least one tool.
+	AsksTool bool
+	// ToolsOffered: 0 not said, 1 none offered, 2 some offered.
+	ToolsOffered uint8
+
+	// Tools.
+	ToolName    string
+	CallID      uint64 // hash of the tool call id; 0 none
+	HasArgs     bool   // arguments captured (redaction marks are not)
+	ArgsHash    uint64 // of the canonical form
+	ArgsEmpty   bool   // {} or [] or null
+	HasResult   bool
+	ResultHash  uint64
+	ResultEmpty bool // null, "", {}, [] or zero documents
+	// ClientSide: asked for but to be executed by the caller.
+	ClientSide bool
+
+	// Retrieval.
+	Documents int64 // Unknown when not carried
+
+	Failed     bool    // this span failed, as its convention says it
+	Class      Class   // of the failure
+	Failure    Failure // what the error text or value says beyond
+	CallerGone bool    // the caller went away: HTTP 499, client closed request
+
+	Evaluations []Evaluation
+	// Attributes that the files ask for (dimensions, match, CEL), in span
+	// order: pairs of index into the extractor's names, and value.
+	Attributes []Attribute
+}
+
+// Attribute is one attribute value that a file asks for.
+type Attribute struct {
+	Name  int // index into Extractor.Names
+	Value string
+}
+
+// Evaluation is one result of an evaluator.
+type Evaluation struct {
+	Name   string
+	Label  string
+	Score  float64 // NaN when there is none
+	Failed bool    // the evaluator failed: no verdict
+	Time   uint64  // Unix nanoseconds
+	// Target, first one set wins: the judged span, its trace, the judged response.
+	TargetTrace    pcommon.TraceID
+	TargetSpan     pcommon.SpanID
+	TargetResponse uint64 // hash of the response id
+	TargetRunID    string
+}
+
+// Reset makes f ready for the next span and keeps its slices' memory.
+func (f *Facts) Reset() {
+	evaluations, attributes := f.Evaluations[:0], f.Attributes[:0]
+	*f = Facts{Usage: UnknownUsage, CostUSD: math.NaN(), FirstToken: math.NaN(), Documents: Unknown,
+		Evaluations: evaluations, Attributes: attributes}
+}
+
+// IsAI says whether a convention recognised the span as part of an agent's work.
+func (f *Facts) IsAI() bool {
+	return f.Kind != Other && f.Kind != Ignore && f.Kind != Unrecognised
+}

@@ -1,0 +1,121 @@
+// Package run assembles facts of spans into runs: identity, completion,
+// deduplication, expiry and checkpoint. It knows no attribute names, no SLI
+// and no Collector component.
+package run
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/agentslo/agentslo/processor/convention"
+	"github.com/agentslo/agentslo/slo"
+)
+
+// Completion says why a run was handed on.
+type Completion string
+
+const (
+	RootEnded  Completion = "root_ended"   // its root ended and nothing came for the quiet period
+	Idle       Completion = "idle_timeout" // no root, and nothing came for the idle timeout
+	MaxAge     Completion = "max_age"
+	MaxSpans   Completion = "max_spans"
+	Evicted    Completion = "evicted" // released early by the memory bound
+	EndOfInput Completion = "end_of_input"
+	Shutdown   Completion = "shutdown"
+)
+
+// Run is one piece of work that an agent was asked to do, as its telemetry
+// tells it. A fact that the telemetry does not carry is nil or -1, never zero.
+type Run struct {
+	// ID is the run's identity: a hash of its run id where the framework gives
+	// one, else of (trace id, root span id). The same spans give the same ID in
+	// any order and batching.
+	ID         [16]byte
+	RunID      string          // as the framework gives it, or ""
+	TraceID    pcommon.TraceID // of the root; of the first span when there is none
+	RootSpanID pcommon.SpanID  // zero when there is no root
+	Completion Completion
+
+	Service, Environment, Agent string
+	Agents                      []string          // every agent that took part, the root's first
+	Attributes                  map[string]string // those that files ask for
+
+	HasRoot    bool
+	Start, End uint64 // Unix nanoseconds: the root's, or the extent of the spans
+	// Seconds is root start to root end less waits for a person; nil without a root.
+	Seconds *float64
+	// SoFar is a lower bound of the duration in seconds: the extent of what was seen.
+	SoFar          float64
+	RootEndedEarly bool     // work went on for more than a second after the root: Seconds is the extent
+	FirstToken     *float64 // seconds
+
+	Outcome       slo.Outcome
+	OutcomeReason string // such as paused, max_turns, root_ended_early
+
+	ModelCalls *int // nil when there is no model span
+	Usage      convention.Usage
+	Models     []ModelUsage // by model, in order of first call
+	CostUSD    *float64     // nil when not known whole
+	KnownUSD   float64      // the part that is known; a lower bound of the cost
+
+	// Tools are the executed tool calls in order of start, of every role.
+	Tools      []ToolCall
+	Retrievals []Retrieval // retrieval spans; calls of retrieval tools are in Tools
+	// ToolsOffered: some model call was offered tools; nil when not said.
+	ToolsOffered *bool
+	// ContentCaptured is false when arguments and results were not captured.
+	ContentCaptured bool
+
+	Evaluations []convention.Evaluation
+	Spans       int
+	// Sampling is the probability that each span was kept, from tracestate; 0 not said.
+	Sampling float64
+}
+
+// ModelUsage is what one model was used for.
+type ModelUsage struct {
+	Model   string
+	Calls   int
+	Usage   convention.Usage
+	CostUSD *float64 // explicit, or price × tokens; nil when not known
+}
+
+// Role is what a tool call is to the run.
+type Role uint8
+
+const (
+	Evidence   Role = iota // an ordinary tool that consulted something
+	Answer                 // it is the answer
+	NotCounted             // handoffs, routing, merged spans, thinking
+	Delegation             // a sub-agent: its own calls are the evidence
+	Counted                // an ordinary tool, but no evidence (think, todo …)
+)
+
+// ToolCall is one executed call.
+type ToolCall struct {
+	Name  string
+	Agent string // that called it
+	Role  Role
+	// Retrieval: the file names it as a retrieval tool.
+	Retrieval bool
+	// Message identifies the model message that asked for it; 0 not known.
+	// Identical calls of one message are one.
+	Message uint64
+
+	HasArgs, HasResult     bool
+	ArgsHash, ResultHash   uint64
+	ArgsEmpty, ResultEmpty bool
+	Class                  convention.Class // ClassNone: it succeeded
+	Unfinished             bool             // cut short: neither result nor failure
+	Start, End             uint64
+	SpanID                 pcommon.SpanID
+}
+
+// Failed says whether the call failed.
+func (t *ToolCall) Failed() bool { return t.Class != convention.ClassNone }
+
+// Retrieval is one retrieval span.
+type Retrieval struct {
+	Documents  int64 // convention.Unknown when not carried
+	Failed     bool
+	Start, End uint64
+}

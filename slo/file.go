@@ -1,0 +1,215 @@
+package slo
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// Decimal is an exact decimal number. Ratios are fractions of one (95% is
+// 0.95), money is US dollars.
+type Decimal = decimal.Decimal
+
+// File is one AgentSLO document after parsing, validation and defaulting.
+// It is read-only and safe for concurrent use.
+type File struct {
+	Path        string // as given on the command line; for messages
+	APIVersion  string // agentslo/v1
+	Kind        string // AgentSLO
+	Service     string
+	Environment string            // "" when the file names none: any environment matches
+	Agents      []string          // globs over agent names; default ["*"]
+	Aliases     map[string]string // old agent name → the label it keeps
+	Match       map[string]string // attribute → value that it must equal
+	Window      Window
+	Labels      map[string]string // added to rules and alerts
+	Sampling    Sampling
+	Runs        Runs
+	Dimensions  []Dimension // sorted by name
+	Exclude     []Exclusion
+	MaxExcluded Decimal // share of runs, 0 to 1; default 0.2
+	Tools       Tools
+	Prices      map[string]Price // by model name; wins over the built-in table
+	Outcomes    []OutcomeMarker  // further markers, in file order
+	SLOs        []Objective      // in file order
+	By          []string         // [] or ["agent"]
+	Alerting    Alerting
+	Policy      Policy
+}
+
+// Objective returns the SLO of that name, or nil.
+func (f *File) Objective(name string) *Objective {
+	for i := range f.SLOs {
+		if f.SLOs[i].Name == name {
+			return &f.SLOs[i]
+		}
+	}
+	return nil
+}
+
+// Window is the period of an error budget: rolling, or a calendar period.
+type Window struct {
+	Rolling  time.Duration  // 0 for a calendar window
+	Calendar string         // "", week, month or quarter
+	Location *time.Location // of a calendar window; UTC by default
+	Name     string         // as recorded rules and tables name it: 30d, month
+}
+
+// Sampling says how spans were sampled before they reach the processor.
+type Sampling string
+
+const (
+	SamplingNone    Sampling = "none"
+	SamplingUniform Sampling = "uniform"
+)
+
+// RunRoot says what makes a run.
+type RunRoot string
+
+const (
+	RootAgent RunRoot = "agent" // the topmost agent span
+	RootTrace RunRoot = "trace" // a whole trace, if it has no agent span
+)
+
+// Runs says where a run begins and when it is over.
+type Runs struct {
+	Root        RunRoot
+	Key         []string      // attributes whose value joins traces into one run
+	QuietPeriod time.Duration // silence after the root's end that completes a run; default 10s
+	IdleTimeout time.Duration // silence that completes a run without a root; default 1h
+	MaxAge      time.Duration // default 24h
+	MaxSpans    int           // default 100000
+}
+
+// Dimension is one attribute that splits an extra family of event counters.
+type Dimension struct {
+	Name      string // label name
+	Attribute string
+	Keep      int // newest values kept; the others fold into [OverflowValue]
+}
+
+// OverflowValue is the label value for everything above a cap.
+const OverflowValue = "__overflow__"
+
+// Exclusion keeps matching runs out of every budget and counts them apart.
+type Exclusion struct {
+	Name string
+	When *Program
+}
+
+// Tools says what the agent's tools are to its SLIs. The lists hold globs.
+type Tools struct {
+	Expect     Expect
+	ExpectWhen *Program // set when Expect is [ExpectCEL]
+	Evidence   []string // default ["*"]
+	Required   []string
+	Answer     []string // with the built-in list, see [File.AnswerTool]
+	NotCounted []string // with the built-in list, see [File.NotCountedTool]
+	Retrieval  []string
+	Write      []string
+}
+
+// Expect says whether an answer needs a successful tool call.
+type Expect string
+
+const (
+	ExpectAlways      Expect = "always"
+	ExpectWhenOffered Expect = "when_offered"
+	ExpectNever       Expect = "never"
+	ExpectCEL         Expect = "cel"
+)
+
+// Price is a model's price in US dollars per million tokens. CachedInput and
+// CacheWrite are nil where the provider has no price of its own for them:
+// such tokens then cost what Input costs.
+type Price struct {
+	Input, Output           Decimal
+	CachedInput, CacheWrite *Decimal
+	AsOf                    string // date of the fact, YYYY-MM-DD; built-in table only
+}
+
+// OutcomeMarker gives a run that outcome when its expression is true.
+type OutcomeMarker struct {
+	Outcome Outcome
+	When    *Program
+}
+
+// Alert says how loud an SLO may be.
+type Alert string
+
+const (
+	AlertPage   Alert = "page"
+	AlertTicket Alert = "ticket"
+	AlertNone   Alert = "none"
+)
+
+// Objective is one SLO: a kind of SLI, its parameters and its target.
+type Objective struct {
+	Name      string
+	SLI       string  // kind: completion, correctness, …; one of [Kinds]
+	Target    Decimal // the objective as a fraction, above 0 and below 1
+	Agents    []string
+	When      *Program // nil: always
+	Alert     Alert
+	Line, Col int // where the SLO stands in its file
+
+	// Evaluations, Combine, Wait and ExpectedCoverage belong to correctness and grounding.
+	Evaluations      []Evaluation
+	Combine          Combine
+	Wait             time.Duration // default 1h
+	ExpectedCoverage Decimal       // default 1
+
+	Threshold time.Duration  // latency
+	Measure   Measure        // latency
+	MaxUSD    Decimal        // cost
+	Repeats   int            // no_progress; default 3
+	PerTool   map[string]int // no_progress: tool glob → repeats
+	Good      *Program       // custom
+}
+
+// Budget is 1 − objective, the tolerated share of bad events.
+func (o *Objective) Budget() Decimal { return decimal.NewFromInt(1).Sub(o.Target) }
+
+// Combine says how the verdicts of several evaluations become one.
+type Combine string
+
+const (
+	CombineAll   Combine = "all"
+	CombineAny   Combine = "any"
+	CombineFirst Combine = "first"
+)
+
+// Measure says which duration a latency SLO looks at.
+type Measure string
+
+const (
+	MeasureRun        Measure = "run"
+	MeasureFirstToken Measure = "first_token"
+)
+
+// Evaluation says which results of one named evaluator pass. At least one of
+// the conditions is set.
+type Evaluation struct {
+	Name               string
+	MinScore, MaxScore *Decimal
+	GoodLabels         []string
+	BadLabels          []string
+}
+
+// Alerting configures the generated alerts.
+type Alerting struct {
+	Runbook      string // template with {{service}}, {{slo}}, {{environment}}
+	Dashboard    string // base URL of Grafana, for links
+	PageLabels   map[string]string
+	TicketLabels map[string]string
+	FalsePages   Decimal // tolerated false pages per service in 30 days; default 0.3
+}
+
+// Policy is what the release gate enforces. Both are shares of the budget.
+type Policy struct {
+	FreezeBelow Decimal // default 0
+	ResumeAbove Decimal // default 0.1
+}
+
+// Kinds lists the SLI kinds that a file may name.
+var Kinds = []string{"completion", "correctness", "latency", "grounding", "cost", "tool_free", "no_progress", "custom"}
