@@ -1,0 +1,163 @@
+package rules
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/agentslo/agentslo/slo"
+)
+
+// Severities of alerts.
+const (
+	SeverityPage   = "page"
+	SeverityTicket = "ticket"
+)
+
+// Tier is one burn alert of an SLO. It fires while the long window's error
+// ratio is above Threshold and its evidence above Evidence, and the newest
+// events agree.
+type Tier struct {
+	Name     string        // stable: label tier
+	Severity string        // page or ticket
+	Long     time.Duration // the window whose events are judged
+	Short    time.Duration // the window that must still be failing
+	// Grow are the windows that stand in for Short, in this order, while it holds
+	// no event. The last one is Long: after it, nothing is failing any more.
+	Grow []time.Duration
+
+	Burn          decimal.Decimal // how many times the tolerated error ratio; before the cap
+	Threshold     decimal.Decimal // error ratio, above 0 and below 1
+	BurnThreshold decimal.Decimal // Threshold as a burn rate
+	Evidence      decimal.Decimal // log-likelihood ratio in nats
+	// BudgetShare of the whole window's budget is spent when Long has burnt at
+	// BurnThreshold throughout.
+	BudgetShare decimal.Decimal
+}
+
+// tierRow is a tier for a window of 30 days. Burn rates are those of the SRE
+// workbook, chapter 5: share × window / long.
+type tierRow struct {
+	name, severity string
+	long, short    time.Duration
+	share          string // of the budget, spent within long
+}
+
+// tierRows has all tiers: a new one is a row.
+var tierRows = []tierRow{
+	{"page_fast", SeverityPage, 1 * time.Hour, 5 * time.Minute, "0.02"},
+	{"page_slow", SeverityPage, 6 * time.Hour, 30 * time.Minute, "0.05"},
+	{"ticket_fast", SeverityTicket, 24 * time.Hour, 2 * time.Hour, "0.1"},
+	{"ticket_slow", SeverityTicket, 72 * time.Hour, 6 * time.Hour, "0.1"},
+}
+
+// EvidenceNeeded is the log-likelihood ratio above which a window's events are
+// believed, in nats: at 7 they are e^7 ≈ 1100 times likelier under the error
+// ratio seen than under the tolerated one.
+var EvidenceNeeded = decimal.NewFromInt(7)
+
+// thresholdCap bounds every threshold, so that an agent that fails half of its
+// runs is always above it: at an objective of 90% a burn rate of 14.4 would be
+// an error ratio of 1.44.
+var thresholdCap = decimal.RequireFromString("0.4")
+
+const tierWindow = 30 * 24 * time.Hour
+
+// lengths are the windows that scaled tiers are rounded to.
+var lengths = []time.Duration{
+	2 * time.Minute, 3 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute,
+	1 * time.Hour, 90 * time.Minute, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour, 6 * time.Hour, 8 * time.Hour, 12 * time.Hour, 18 * time.Hour,
+	1 * day, 2 * day, 3 * day, 4 * day, 6 * day, 9 * day, 12 * day, 18 * day, 27 * day, 36 * day,
+}
+
+const day = 24 * time.Hour
+
+// scaled is a length for a window of 30 days, carried over to another window.
+func scaled(length, window time.Duration) time.Duration {
+	want := float64(length) * float64(window) / float64(tierWindow)
+	best := lengths[0]
+	for _, l := range lengths {
+		if distance(float64(l), want) < distance(float64(best), want) {
+			best = l
+		}
+	}
+	return best
+}
+
+func distance(a, b float64) float64 { return max(a/b, b/a) }
+
+// Tiers lists the burn alerts of an SLO, pages first. An SLO with `alert:
+// ticket` has only the ticket tiers, one with `alert: none` has none. A nil
+// Objective has none either.
+func Tiers(f *slo.File, o *slo.Objective) []Tier {
+	if o == nil || o.Alert == slo.AlertNone {
+		return nil
+	}
+	var tiers []Tier
+	for _, row := range tierRows {
+		if row.severity == SeverityPage && o.Alert == slo.AlertTicket {
+			continue
+		}
+		tiers = append(tiers, row.tier(budgetWindow(f), o))
+	}
+	return tiers
+}
+
+func (row tierRow) tier(window time.Duration, o *slo.Objective) Tier {
+	t := Tier{
+		Name: row.name, Severity: row.severity,
+		Long: scaled(row.long, window), Short: scaled(row.short, window),
+		Evidence: EvidenceNeeded,
+	}
+	// Below 1 the budget is not overspent, however many of these windows there are.
+	windowInLongs := decimal.NewFromInt(int64(window / time.Second)).Div(decimal.NewFromInt(int64(t.Long / time.Second)))
+	t.Burn = decimal.Max(decimal.RequireFromString(row.share).Mul(windowInLongs).Round(4), decimal.NewFromInt(1))
+	t.Threshold = decimal.Min(t.Burn.Mul(o.Budget()), thresholdCap)
+	t.BurnThreshold = t.Threshold.Div(o.Budget()).Round(4)
+	t.BudgetShare = t.BurnThreshold.Div(windowInLongs).Round(4)
+	for _, l := range recordedLengths(window) {
+		if l > t.Short && l <= t.Long {
+			t.Grow = append(t.Grow, l)
+		}
+	}
+	return t
+}
+
+// Windows lists the windows over which the series of a file are recorded,
+// shortest first; the last is the window of the error budget.
+func Windows(f *slo.File) []time.Duration {
+	window := budgetWindow(f)
+	return append(recordedLengths(window), window)
+}
+
+// recordedLengths has the windows of all tiers, whichever of them an SLO uses:
+// dashboards and the gate then find the same series for every SLO.
+func recordedLengths(window time.Duration) []time.Duration {
+	var all []time.Duration
+	for _, row := range tierRows {
+		all = append(all, scaled(row.long, window), scaled(row.short, window))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// budgetWindow is the length of the error budget's window. Calendar windows
+// have the tiers of a rolling window of their usual length.
+func budgetWindow(f *slo.File) time.Duration {
+	if f == nil {
+		return tierWindow
+	}
+	switch f.Window.Calendar {
+	case "week":
+		return 7 * day
+	case "quarter":
+		return 90 * day
+	case "month":
+		return tierWindow
+	}
+	if f.Window.Rolling == 0 {
+		return tierWindow
+	}
+	return f.Window.Rolling
+}
