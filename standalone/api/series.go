@@ -16,9 +16,10 @@ import (
 
 // selection is the part of a request that the label endpoints share.
 type selection struct {
-	limit   int
-	sets    [][]*labels.Matcher
-	querier storage.Querier
+	limit      int
+	sets       [][]*labels.Matcher
+	start, end int64 // milliseconds
+	querier    storage.Querier
 }
 
 func (a *API) selection(r *http.Request) (*selection, *failure) {
@@ -38,11 +39,12 @@ func (a *API) selection(r *http.Request) (*selection, *failure) {
 	if failed != nil {
 		return nil, failed
 	}
-	querier, err := a.engine.DB().Querier(start.UnixMilli(), end.UnixMilli())
-	if err != nil {
+	s := &selection{limit: limit, sets: sets, start: start.UnixMilli(), end: end.UnixMilli()}
+	var err error
+	if s.querier, err = a.engine.DB().Querier(s.start, s.end); err != nil {
 		return nil, &failure{execution, err}
 	}
-	return &selection{limit, sets, querier}, nil
+	return s, nil
 }
 
 // hint asks for one more than the limit, so that a cut is noticed.
@@ -116,7 +118,7 @@ func (a *API) series(r *http.Request) (*reply, *failure) {
 	if len(s.sets) == 0 {
 		return nil, &failure{badData, errors.New("no match[] parameter provided")}
 	}
-	hints := &storage.SelectHints{Func: "series", Limit: s.hint().Limit}
+	hints := &storage.SelectHints{Start: s.start, End: s.end, Func: "series", Limit: s.hint().Limit}
 	selected := make([]storage.SeriesSet, 0, len(s.sets))
 	for _, set := range s.sets {
 		selected = append(selected, s.querier.Select(r.Context(), true, hints, set...))
