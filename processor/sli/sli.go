@@ -1,8 +1,14 @@
 // Package sli turns a run into verdicts: one file an SLI kind. It knows
 // nothing of spans, attributes or the Collector.
+//
+// Every kind decides in the same order: certain bad, then excluded, then
+// unknown, then good. A verdict that hinges on a fact which the telemetry does
+// not carry is unknown, never a guess.
 package sli
 
 import (
+	"errors"
+
 	"github.com/agentslo/agentslo/processor/run"
 	"github.com/agentslo/agentslo/slo"
 )
@@ -11,16 +17,105 @@ import (
 type Result struct {
 	SLO     string
 	Verdict slo.Verdict
-	Reason  string   // a short stable word, such as no_call; "" for a plain good
-	Value   *float64 // what was measured, in the kind's unit; nil when not known
+	Reason  string   // one of [Reasons] or an exclusion's name; "" for a plain good
+	Value   *float64 // what was measured, in the kind's unit (see [Kinds]); nil when not known
 	// Pending: the verdict may still change with evaluations that come within
 	// the SLO's wait; Verdict is what it would be at the end of it.
 	Pending bool
 }
 
-// Evaluate gives one result per SLO of the file, in file order. excluded is
-// the name of the first matching exclusion, or "". final says that no more
-// evaluations are waited for: nothing is then pending.
-func Evaluate(f *slo.File, r *run.Run, final bool) (results []Result, excluded string) {
-	return nil, ""
+// Kind is one row of [Kinds].
+type Kind struct {
+	Name  string
+	Value string // what [Result.Value] is, with its unit
+	judge func(o *slo.Objective, s *subject) Result
 }
+
+// Kinds lists every SLI kind: a new one is a file with its judge, and a row.
+var Kinds = []Kind{
+	{"completion", "", completion},
+	{"correctness", "score of the deciding evaluation", correctness},
+	{"latency", "seconds", latency},
+	{"grounding", "score of the deciding evaluation", grounding},
+	{"cost", "US dollars; a lower bound when only a part is known", cost},
+	{"tool_free", "successful evidence calls before the answer", toolFree},
+	{"no_progress", "how often the most repeated call was seen", noProgress},
+	{"custom", "", custom},
+}
+
+var judges = func() map[string]func(*slo.Objective, *subject) Result {
+	m := make(map[string]func(*slo.Objective, *subject) Result, len(Kinds))
+	for _, k := range Kinds {
+		m[k.Name] = k.judge
+	}
+	return m
+}()
+
+// Evaluate gives one result per SLO of the file, in file order. excluded is
+// the name of the first matching exclusion, or "": then every SLO is excluded
+// with that name as its reason. final says that no more evaluations are waited
+// for: nothing is then pending.
+//
+// It is safe for concurrent use and keeps no reference to the run except the
+// pointers in Result.Value.
+func Evaluate(f *slo.File, r *run.Run, final bool) (results []Result, excluded string) {
+	if f == nil || len(f.SLOs) == 0 {
+		return nil, ""
+	}
+	s := &subject{Run: r, file: f}
+	excluded = s.exclusion()
+	results = make([]Result, len(f.SLOs))
+	for i := range f.SLOs {
+		o := &f.SLOs[i]
+		if excluded != "" {
+			results[i] = Result{SLO: o.Name, Verdict: slo.Excluded, Reason: excluded}
+			continue
+		}
+		results[i] = judge(o, s)
+		results[i].SLO = o.Name
+		if final {
+			results[i].Pending = false
+		}
+	}
+	return results, excluded
+}
+
+// judge asks first whether the SLO is about this run at all.
+func judge(o *slo.Objective, s *subject) Result {
+	if !s.selectedBy(o) {
+		return excludedFor(NotSelected)
+	}
+	if o.When != nil {
+		switch applies, err := s.holds(o.When); {
+		case err != nil:
+			return unknownFor(conditionReason(err)).pendingIf(waitsFor(o, o.When))
+		case !applies:
+			return excludedFor(NotApplicable).pendingIf(waitsFor(o, o.When))
+		}
+	}
+	of, ok := judges[o.SLI]
+	if !ok {
+		return unknownFor(UnknownKind)
+	}
+	result := of(o, s)
+	if o.When != nil && waitsFor(o, o.When) {
+		result.Pending = true
+	}
+	return result
+}
+
+func conditionReason(err error) string {
+	if errors.Is(err, slo.ErrUnknown) {
+		return FactMissing
+	}
+	return ExpressionFailed
+}
+
+func goodRun() Result                    { return Result{Verdict: slo.Good} }
+func badFor(reason string) Result        { return Result{Verdict: slo.Bad, Reason: reason} }
+func unknownFor(reason string) Result    { return Result{Verdict: slo.Unknown, Reason: reason} }
+func excludedFor(reason string) Result   { return Result{Verdict: slo.Excluded, Reason: reason} }
+func (r Result) because(s string) Result { r.Reason = s; return r }
+func (r Result) pendingIf(b bool) Result { r.Pending = b; return r }
+func (r Result) value(v *float64) Result { r.Value = v; return r }
+func (r Result) count(n int) Result      { v := float64(n); r.Value = &v; return r }

@@ -1,0 +1,167 @@
+package sli
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/agentslo/agentslo/processor/run"
+	"github.com/agentslo/agentslo/slo"
+)
+
+// noProgress: did the run go round in circles? It did if the same call came
+// back with the same result too often, even if the caller then left, or if
+// something stopped the run for it.
+func noProgress(o *slo.Objective, s *subject) Result {
+	r := s.repeats(o)
+	switch {
+	case r.circling:
+		return badFor(RepeatedCall).count(r.most)
+	case s.Outcome == slo.StoppedNoProgress, s.Outcome == slo.LimitReached:
+		return badFor(s.outcomeReason())
+	case r.hidden:
+		return unknownFor(ContentNotCaptured)
+	case s.Outcome == slo.Cancelled:
+		return excludedFor(Cancelled).count(r.most)
+	case s.Outcome == slo.OutcomeUnknown:
+		return unknownFor(OutcomeUnknown).count(r.most)
+	}
+	return goodRun().count(r.most)
+}
+
+// repetition is how often calls of a run were the same.
+type repetition struct {
+	most     int  // times the most repeated call was seen; of those that circle, if any do
+	circling bool // some call was seen as often as its tool's limit
+	hidden   bool // calls whose arguments or result are not captured might be
+}
+
+// call is what makes two calls the same. What is not captured is 0.
+type call struct {
+	agent, tool            string
+	argsKnown, resultKnown bool
+	args, result           uint64
+	message                uint64
+}
+
+func (s *subject) call(t *run.ToolCall) call {
+	c := call{agent: t.Agent, tool: t.Name, message: t.Message}
+	if !s.ContentCaptured {
+		return c
+	}
+	if t.HasArgs {
+		c.argsKnown, c.args = true, t.ArgsHash
+	}
+	switch {
+	case t.HasResult:
+		c.resultKnown, c.result = true, t.ResultHash
+	case t.Failed():
+		// A failure without a text is the result, as far as anyone can say.
+		c.resultKnown, c.result = true, uint64(t.Class)
+	}
+	return c
+}
+
+func (c call) known() bool { return c.argsKnown && c.resultKnown }
+
+// repeats compares the calls of each agent and tool. Handoffs are left out:
+// they have nothing to compare.
+func (s *subject) repeats(o *slo.Objective) (r repetition) {
+	calls := make([]call, 0, len(s.Tools))
+	for i := range s.Tools {
+		if t := &s.Tools[i]; t.Role != run.NotCounted {
+			calls = append(calls, s.call(t))
+		}
+	}
+	slices.SortFunc(calls, func(a, b call) int {
+		return cmp.Or(cmp.Compare(a.tool, b.tool), cmp.Compare(a.agent, b.agent),
+			compareBool(a.argsKnown, b.argsKnown), cmp.Compare(a.args, b.args),
+			compareBool(a.resultKnown, b.resultKnown), cmp.Compare(a.result, b.result))
+	})
+
+	for ofTool := range groups(calls, func(a, b call) bool { return a.tool == b.tool && a.agent == b.agent }) {
+		limit := repeatLimit(o, ofTool[0].tool)
+		var argsHidden []call // sorted first; their arguments may be any
+		for alike := range groups(ofTool, func(a, b call) bool { return a.argsKnown == b.argsKnown && a.args == b.args }) {
+			if !alike[0].argsKnown {
+				argsHidden = alike
+			}
+			for same := range groups(alike, func(a, b call) bool { return a.resultKnown == b.resultKnown && a.result == b.result }) {
+				if !same[0].known() {
+					continue
+				}
+				n := rounds(same)
+				if circling := n >= limit; circling && !r.circling {
+					r.circling, r.most = true, n
+				} else if circling == r.circling {
+					r.most = max(r.most, n)
+				}
+			}
+			possible := alike
+			if alike[0].argsKnown {
+				possible = append(slices.Clone(argsHidden), alike...)
+			}
+			if slices.ContainsFunc(possible, func(c call) bool { return !c.known() }) && rounds(possible) >= limit {
+				r.hidden = true
+			}
+		}
+	}
+	return r
+}
+
+// rounds counts calls; those of one model message count once: a model that
+// asks for the same thing twice in one breath has not been round in between.
+func rounds(calls []call) (n int) {
+	var messages []uint64
+	for _, c := range calls {
+		if c.message == 0 {
+			n++
+		} else {
+			messages = append(messages, c.message)
+		}
+	}
+	slices.Sort(messages)
+	return n + len(slices.Compact(messages))
+}
+
+// repeatLimit is how often a call of the tool may not be the same: of the
+// globs in per_tool that match, the most specific one's (the tool's own name,
+// else the longest), else the SLO's repeats.
+func repeatLimit(o *slo.Objective, tool string) int {
+	if n, named := o.PerTool[tool]; named {
+		return n
+	}
+	limit, best := o.Repeats, ""
+	for glob, n := range o.PerTool {
+		if slo.MatchGlob(glob, tool) && (len(glob) > len(best) || len(glob) == len(best) && glob < best) {
+			limit, best = n, glob
+		}
+	}
+	return limit
+}
+
+// groups cuts a sorted slice into stretches of equal elements.
+func groups[T any](s []T, equal func(a, b T) bool) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for start := 0; start < len(s); {
+			end := start + 1
+			for end < len(s) && equal(s[start], s[end]) {
+				end++
+			}
+			if !yield(s[start:end]) {
+				return
+			}
+			start = end
+		}
+	}
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,105 @@
+package sli
+
+import "github.com/agentslo/agentslo/slo"
+
+// Reasons of verdicts. They are label values that dashboards and people rely
+// on: add some, never rename one.
+const (
+	// Of the run's outcome.
+	Abstained         = "abstained"
+	Escalated         = "escalated"
+	Paused            = "paused"
+	Cancelled         = "cancelled"
+	StoppedNoProgress = "stopped_no_progress"
+	LimitReached      = "limit_reached"
+	Error             = "error"
+	Lost              = "lost"
+	OutcomeUnknown    = "outcome_unknown"
+
+	// Of the SLO's scope.
+	NotSelected      = "not_selected"
+	NotApplicable    = "not_applicable"
+	FactMissing      = "fact_missing"
+	ExpressionFailed = "expression_failed"
+	ConditionFalse   = "condition_false"
+	UnknownKind      = "unknown_kind"
+
+	// Of evaluations.
+	JudgedBad       = "judged_bad"
+	NoEvaluation    = "no_evaluation"
+	EvaluatorFailed = "evaluator_failed"
+	NoVerdict       = "no_verdict"
+	NotSampled      = "not_sampled"
+	EmptyRetrieval  = "empty_retrieval"
+	NothingToGround = "nothing_to_ground"
+
+	// Of time and money.
+	TooSlow        = "too_slow"
+	RootEndedEarly = "root_ended_early"
+	NoRoot         = "no_root"
+	NoDuration     = "no_duration"
+	NoFirstToken   = "no_first_token"
+	TooExpensive   = "too_expensive"
+	CostUnknown    = "cost_unknown"
+
+	// Of tools.
+	NoCall             = "no_call"
+	AllCallsFailed     = "all_calls_failed"
+	RequiredMissing    = "required_missing"
+	NotExpected        = "not_expected"
+	ExpectationUnknown = "expectation_unknown"
+	RepeatedCall       = "repeated_call"
+	ContentNotCaptured = "content_not_captured"
+)
+
+// Reason documents one reason.
+type Reason struct {
+	Name     string
+	Verdicts []slo.Verdict // that may have it
+	Doc      string
+}
+
+// Reasons lists every reason that Evaluate may give, beside the names of the
+// file's exclusions.
+var Reasons = []Reason{
+	{Abstained, []slo.Verdict{slo.Good, slo.Excluded}, "the agent declined to answer"},
+	{Escalated, []slo.Verdict{slo.Good, slo.Excluded}, "the run was handed to a person"},
+	{Paused, []slo.Verdict{slo.Good, slo.Excluded}, "the run waits for an approval or a tool of the caller"},
+	{Cancelled, []slo.Verdict{slo.Excluded}, "the caller went away or aborted the run"},
+	{StoppedNoProgress, []slo.Verdict{slo.Bad, slo.Excluded}, "something stopped the run because it went nowhere"},
+	{LimitReached, []slo.Verdict{slo.Bad, slo.Excluded}, "a limit on turns, steps, tokens, time or money ended the run"},
+	{Error, []slo.Verdict{slo.Bad, slo.Excluded}, "the run failed"},
+	{Lost, []slo.Verdict{slo.Bad, slo.Excluded}, "the run's root never ended"},
+	{OutcomeUnknown, []slo.Verdict{slo.Unknown}, "the telemetry does not say how the run ended, and the verdict hinges on it"},
+
+	{NotSelected, []slo.Verdict{slo.Excluded}, "the SLO's agents do not include this one"},
+	{NotApplicable, []slo.Verdict{slo.Excluded}, "the SLO's when is false"},
+	{FactMissing, []slo.Verdict{slo.Unknown}, "an expression needs a fact that the telemetry does not carry"},
+	{ExpressionFailed, []slo.Verdict{slo.Unknown}, "an expression could not be evaluated"},
+	{ConditionFalse, []slo.Verdict{slo.Bad}, "the custom SLO's good is false"},
+	{UnknownKind, []slo.Verdict{slo.Unknown}, "this version does not know the SLO's kind"},
+
+	{JudgedBad, []slo.Verdict{slo.Bad}, "an evaluation does not pass"},
+	{NoEvaluation, []slo.Verdict{slo.Unknown}, "no named evaluation came within the wait"},
+	{EvaluatorFailed, []slo.Verdict{slo.Unknown}, "the evaluators that came failed themselves"},
+	{NoVerdict, []slo.Verdict{slo.Unknown}, "the evaluations that came carry no score or label that the SLO asks for"},
+	{NotSampled, []slo.Verdict{slo.Excluded}, "not evaluated, and expected_coverage is below 100%"},
+	{EmptyRetrieval, []slo.Verdict{slo.Bad}, "retrieval returned nothing and the agent still answered"},
+	{NothingToGround, []slo.Verdict{slo.Excluded}, "no retrieval, and none was expected"},
+
+	{TooSlow, []slo.Verdict{slo.Bad}, "longer than the threshold"},
+	{RootEndedEarly, []slo.Verdict{slo.Good, slo.Bad}, "work went on after the root ended; the extent of the run was measured"},
+	{NoRoot, []slo.Verdict{slo.Unknown}, "without a root span the run's length is not known"},
+	{NoDuration, []slo.Verdict{slo.Unknown}, "the root's times give no length"},
+	{NoFirstToken, []slo.Verdict{slo.Unknown}, "the time to the first token is not emitted"},
+	{TooExpensive, []slo.Verdict{slo.Bad}, "what is known of the cost is above max_usd"},
+	{CostUnknown, []slo.Verdict{slo.Unknown}, "a part of the cost is not known"},
+
+	{NoCall, []slo.Verdict{slo.Bad}, "answered without calling an evidence tool first"},
+	{AllCallsFailed, []slo.Verdict{slo.Bad}, "no evidence call before the answer succeeded"},
+	{RequiredMissing, []slo.Verdict{slo.Bad}, "none of the required tools succeeded before the answer"},
+	{NotExpected, []slo.Verdict{slo.Excluded}, "no tool call was expected"},
+	{ExpectationUnknown, []slo.Verdict{slo.Unknown}, "whether a tool call was expected is not known"},
+	{RepeatedCall, []slo.Verdict{slo.Bad}, "the same call with the same result, too often"},
+	{ContentNotCaptured, []slo.Verdict{slo.Unknown}, "a tool was called often enough, and arguments or results are not captured"},
+}

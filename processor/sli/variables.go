@@ -1,0 +1,111 @@
+package sli
+
+import (
+	"math"
+
+	"github.com/agentslo/agentslo/processor/convention"
+	"github.com/agentslo/agentslo/processor/run"
+	"github.com/agentslo/agentslo/slo"
+)
+
+// Variables is the run as [slo.Program.Eval] reads it: [slo.RunFields] and
+// "attributes". A fact that the telemetry does not carry is left out.
+func Variables(r *run.Run) map[string]any {
+	v := make(map[string]any, len(slo.RunFields)+1)
+	v["attributes"] = r.Attributes
+	if r.Attributes == nil {
+		v["attributes"] = map[string]string{}
+	}
+
+	if r.Outcome != slo.OutcomeUnknown {
+		v["run.outcome"] = r.Outcome.String()
+	}
+	text := func(name, value string) {
+		if value != "" {
+			v[name] = value
+		}
+	}
+	text("run.agent", r.Agent)
+	text("run.service", r.Service)
+	text("run.environment", r.Environment)
+	if len(r.Agents) > 0 {
+		v["run.agents"] = r.Agents
+	}
+
+	number := func(name string, value *float64) {
+		if value != nil {
+			v[name] = *value
+		}
+	}
+	number("run.duration_seconds", r.Seconds)
+	number("run.first_token_seconds", r.FirstToken)
+	number("run.cost_usd", r.CostUSD)
+
+	if r.ModelCalls != nil {
+		v["run.model_calls"] = int64(*r.ModelCalls)
+		models := make([]string, 0, len(r.Models))
+		for i := range r.Models {
+			if m := r.Models[i].Model; m != "" {
+				models = append(models, m)
+			}
+		}
+		v["run.models"] = models
+	}
+	toolVariables(v, r)
+
+	tokens := func(name string, n int64) {
+		if n != convention.Unknown {
+			v[name] = n
+		}
+	}
+	tokens("run.input_tokens", r.Usage.Input)
+	tokens("run.cached_input_tokens", r.Usage.CachedInput)
+	tokens("run.output_tokens", r.Usage.Output)
+	tokens("run.reasoning_tokens", r.Usage.Reasoning)
+	if r.Usage.Input != convention.Unknown && r.Usage.Output != convention.Unknown {
+		v["run.total_tokens"] = r.Usage.Input + r.Usage.Output
+	}
+
+	v["run.evaluations"] = scores(r.Evaluations)
+	return v
+}
+
+func toolVariables(v map[string]any, r *run.Run) {
+	var calls, failed int64
+	retrievals, last := int64(len(r.Retrievals)), ""
+	names := make([]string, 0, len(r.Tools))
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		names, last = append(names, t.Name), t.Name
+		if t.Retrieval {
+			retrievals++
+		}
+		if counted(t) {
+			calls++
+			if t.Failed() {
+				failed++
+			}
+		}
+	}
+	v["run.tool_calls"], v["run.failed_tool_calls"] = calls, failed
+	v["run.tools"], v["run.last_tool"] = names, last
+	v["run.retrievals"] = retrievals
+}
+
+// scores is the latest score of each evaluator that did not fail; of two at
+// the same time the lower one, in whatever order they came.
+func scores(all []convention.Evaluation) map[string]float64 {
+	m := make(map[string]float64, len(all))
+	times := make(map[string]uint64, len(all))
+	for i := range all {
+		e := &all[i]
+		if e.Failed || math.IsNaN(e.Score) {
+			continue
+		}
+		score, seen := m[e.Name]
+		if !seen || e.Time > times[e.Name] || e.Time == times[e.Name] && e.Score < score {
+			m[e.Name], times[e.Name] = e.Score, e.Time
+		}
+	}
+	return m
+}
