@@ -1,10 +1,16 @@
 // Package summary is the wire between the agent_sli processor and the
 // agent_slo exporter: verdicts of one run as one span, and back.
+//
+// The span stands beside the run in its own trace, as a child of the run's
+// root, so that people find the verdicts where they look at the run. Its
+// attributes are listed in [Attributes].
 package summary
 
 import (
+	"encoding/binary"
+
+	"github.com/cespare/xxhash/v2"
 	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/agentslo/agentslo/processor/sli"
 )
@@ -16,7 +22,7 @@ type Summary struct {
 	Run        [16]byte
 	TraceID    pcommon.TraceID
 	RootSpanID pcommon.SpanID // parent of the summary span
-	SpanID     pcommon.SpanID // derived from (run, SLOs)
+	SpanID     pcommon.SpanID // see [SpanID]; set by [Parse], and worked out by [Append] itself
 
 	// First: the run's first summary. The facts of the run as a whole (outcome,
 	// tools, tokens, cost, duration) are counted only from it.
@@ -54,11 +60,23 @@ type TokenCount struct {
 	Count       int64
 }
 
-// Append adds the summary as a span to td, under the scope of this module.
-func Append(td ptrace.Traces, s *Summary) {}
-
-// Is says whether the scope holds summary spans.
-func Is(scope pcommon.InstrumentationScope) bool { return false }
-
-// Parse reads a summary span.
-func Parse(span ptrace.Span) (*Summary, error) { return nil, nil }
+// SpanID is the id of the summary span of these results of a run. It depends
+// on the run and on which SLOs the summary holds, in any order, and on nothing
+// else: whoever derives the same verdicts again, after a restart or on another
+// replica, sends the same span, and it is counted once.
+func SpanID(run [16]byte, results []sli.Result) pcommon.SpanID {
+	var sum uint64 // of hashes: the order does not matter
+	for i := range results {
+		sum += xxhash.Sum64String(results[i].SLO)
+	}
+	var id [24]byte
+	copy(id[:], run[:])
+	binary.BigEndian.PutUint64(id[16:], sum)
+	h := xxhash.Sum64(id[:])
+	if h == 0 { // an empty span id is no id
+		h = 1
+	}
+	var span pcommon.SpanID
+	binary.BigEndian.PutUint64(span[:], h)
+	return span
+}

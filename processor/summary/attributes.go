@@ -1,0 +1,82 @@
+package summary
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// Scope is the instrumentation scope of summary spans.
+const Scope = "github.com/agentslo/agentslo/processor"
+
+// namePrefix and the agent's name make the span's name.
+const namePrefix = "agentslo.run "
+
+// Attribute names of the summary span. They are part of what people query in
+// their trace store: add some, never rename one. A name that ends in a dot is
+// followed by the name of an SLO, dimension, tool or model.
+const (
+	attrRun         = "agentslo.run.id"
+	attrFirst       = "agentslo.first"
+	attrMatched     = "agentslo.matched"
+	attrService     = "agentslo.service"
+	attrEnvironment = "agentslo.environment"
+	attrAgent       = "agentslo.agent"
+	attrOutcome     = "agentslo.outcome"
+	attrCompletion  = "agentslo.completion"
+	attrExcluded    = "agentslo.excluded"
+	attrVerdict     = "agentslo.verdict."
+	attrReason      = "agentslo.reason."
+	attrValue       = "agentslo.value."
+	attrDimension   = "agentslo.dimension."
+	attrToolCalls   = "agentslo.tool_calls." // result, a dot, tool
+	attrTokens      = "agentslo.tokens."     // type, a dot, model
+	attrDuration    = "agentslo.duration_seconds"
+	attrCost        = "agentslo.cost_usd"
+	attrModelCalls  = "agentslo.model_calls"
+	attrSampling    = "agentslo.sampling_probability"
+)
+
+// Attribute documents one attribute of the summary span.
+type Attribute struct {
+	Name string // with <placeholders>
+	Type string // string, bool, int or double
+	Doc  string
+}
+
+// Attributes lists the attributes of a summary span. One that does not apply,
+// or is not known, is absent.
+var Attributes = []Attribute{
+	{attrRun, "string", "identity of the run, 32 hex digits"},
+	{attrFirst, "bool", "whether this is the run's first summary; later ones bring SLOs that waited for evaluations"},
+	{attrMatched, "bool", "whether an SLO file matches the run"},
+	{attrService, "string", "`service` of the SLO file; of an unmatched run, its `service.name`"},
+	{attrEnvironment, "string", "deployment environment"},
+	{attrAgent, "string", "name of the run's agent"},
+	{attrOutcome, "string", "how the run ended: `answered`, `abstained`, `escalated`, `stopped_no_progress`, `limit_reached`, `cancelled`, `error`, `lost`, `unknown`"},
+	{attrCompletion, "string", "why the run was handed on: `root_ended`, `idle_timeout`, `max_age`, `max_spans`, `evicted`, `end_of_input`, `shutdown`"},
+	{attrExcluded, "string", "name of the exclusion that matched"},
+	{attrVerdict + "<slo>", "string", "`good`, `bad`, `unknown` or `excluded`"},
+	{attrReason + "<slo>", "string", "why, unless it is a plain good"},
+	{attrValue + "<slo>", "double", "what was measured, in the unit of the SLI kind"},
+	{attrDimension + "<dimension>", "string", "value of a dimension of the SLO file"},
+	{attrToolCalls + "<result>.<tool>", "int", "calls of one tool with one result: `ok`, `transient`, `bad_args`, `auth`, `unrecoverable`, `unclassified`"},
+	{attrTokens + "<type>.<model>", "int", "tokens of one model: `input` (cached included), `cached_input`, `cache_write`, `output` (reasoning included), `reasoning`"},
+	{attrDuration, "double", "seconds from root start to root end, less waits for a person"},
+	{attrCost, "double", "cost in US dollars"},
+	{attrModelCalls, "int", "model calls"},
+	{attrSampling, "double", "probability with which each span was kept, above 0 and at most 1"},
+}
+
+// Table is [Attributes] in Markdown.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("| attribute | type | meaning |\n|---|---|---|\n")
+	for _, a := range Attributes {
+		b.WriteString("| `" + a.Name + "` | " + a.Type + " | " + a.Doc + " |\n")
+	}
+	return b.String()
+}
+
+// Is says whether the scope holds summary spans.
+func Is(scope pcommon.InstrumentationScope) bool { return scope.Name() == Scope }
