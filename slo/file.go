@@ -35,6 +35,8 @@ type File struct {
 	By          []string         // [] or ["agent"]
 	Alerting    Alerting
 	Policy      Policy
+
+	at positions
 }
 
 // Objective returns the SLO of that name, or nil.
