@@ -1,0 +1,291 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/shopspring/decimal"
+
+	"github.com/agentslo/agentslo/slo"
+)
+
+// Options selects budgets.
+type Options struct {
+	At   time.Time // when the windows end; the zero time: now
+	SLOs []string  // names; empty: all
+	By   string    // "agent" or a dimension: a budget per value; "": what the file says
+}
+
+// ErrSelection marks errors of Options, which reading again would not mend.
+var ErrSelection = errors.New("selection")
+
+type selectionError struct{ message string }
+
+func (e selectionError) Error() string        { return e.message }
+func (e selectionError) Is(target error) bool { return target == ErrSelection }
+
+// Read reads the budgets of a set of SLO files, in the order of the files. An
+// SLO without any run has one empty budget. It is an error when the counters
+// cannot be read whole, or when the server has none of the exporter at all.
+func Read(ctx context.Context, api Prometheus, set *slo.Set, options Options) ([]Budget, error) {
+	if options.At.IsZero() {
+		options.At = time.Now()
+	}
+	options.At = options.At.Truncate(time.Millisecond) // as Prometheus keeps time
+	if err := options.check(set); err != nil {
+		return nil, err
+	}
+	r := reader{api}
+	var all []Budget
+	for _, f := range set.Files {
+		objectives := selected(f, options.SLOs)
+		by, ok := options.split(f)
+		if len(objectives) == 0 || !ok {
+			continue
+		}
+		budgets, err := r.budgets(ctx, set, f, objectives, by, options.At)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, budgets...)
+	}
+	return all, nil
+}
+
+// check finds names that no file knows.
+func (o Options) check(set *slo.Set) error {
+	var known []string
+	for _, f := range set.Files {
+		for i := range f.SLOs {
+			known = append(known, f.SLOs[i].Name)
+		}
+	}
+	for _, name := range o.SLOs {
+		if !slices.Contains(known, name) {
+			slices.Sort(known)
+			return selectionError{fmt.Sprintf("no file has an SLO %q; there is %s", name, strings.Join(slices.Compact(known), ", "))}
+		}
+	}
+	if o.By == "" || o.By == "agent" {
+		return nil
+	}
+	dimensions := []string{"agent"}
+	for _, f := range set.Files {
+		for _, d := range f.Dimensions {
+			dimensions = append(dimensions, d.Name)
+		}
+	}
+	if !slices.Contains(dimensions, o.By) {
+		slices.Sort(dimensions[1:])
+		return selectionError{fmt.Sprintf("no file has a dimension %q; budgets can be split by %s", o.By, strings.Join(slices.Compact(dimensions), ", "))}
+	}
+	return nil
+}
+
+// split is the label that a file's budgets are split by; false when the file
+// does not have it.
+func (o Options) split(f *slo.File) (string, bool) {
+	switch {
+	case o.By == "agent" || o.By == "" && slices.Contains(f.By, "agent"):
+		return "agent", true
+	case o.By == "":
+		return "", true
+	}
+	return o.By, slices.ContainsFunc(f.Dimensions, func(d slo.Dimension) bool { return d.Name == o.By })
+}
+
+func selected(f *slo.File, names []string) []*slo.Objective {
+	var out []*slo.Objective
+	for i := range f.SLOs {
+		if o := &f.SLOs[i]; len(names) == 0 || slices.Contains(names, o.Name) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// counters selects a file's counters. Those of a file without an environment
+// carry the environments of their runs, and one budget covers them all.
+func counters(set *slo.Set, f *slo.File, objectives []*slo.Objective, by string) selector {
+	sel := selector{metric: eventsMetric}
+	if by != "" && by != "agent" {
+		sel.metric = byDimension(by)
+	}
+	sel = sel.equal("slo_service", f.Service)
+	if f.Environment != "" {
+		sel = sel.equal("environment", f.Environment)
+	} else {
+		var others []string // environments that another file of the service claims
+		for _, other := range set.Files {
+			if other.Service == f.Service && other.Environment != "" {
+				others = append(others, other.Environment)
+			}
+		}
+		if len(others) > 0 {
+			sel = sel.noneOf("environment", others)
+		}
+	}
+	names := make([]string, len(objectives))
+	for i, o := range objectives {
+		names[i] = o.Name
+	}
+	return sel.oneOf("slo", names)
+}
+
+// group is the identity of one budget within a file.
+type group struct{ slo, value string }
+
+func (r reader) budgets(ctx context.Context, set *slo.Set, f *slo.File, objectives []*slo.Objective, by string, at time.Time) ([]Budget, error) {
+	from := windowStart(f.Window, at)
+	reach := from
+	if recent := at.Add(-fineSpan); f.Window.Calendar != "" && recent.Before(from) {
+		reach = recent // burn rates look back over the beginning of a month
+	}
+	sel := counters(set, f, objectives, by)
+	all, err := r.read(ctx, sel, grids(reach, from, at))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Service, err)
+	}
+	if len(all) == 0 {
+		if err := r.exporterSeen(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	found := map[group][]*series{}
+	var lastSeen time.Time
+	for _, s := range all {
+		g := group{slo: string(s.labels["slo"])}
+		if by != "" {
+			g.value = string(s.labels[model.LabelName(by)])
+		}
+		found[g] = append(found[g], s)
+		lastSeen = later(lastSeen, s.lastSeen())
+	}
+	groups := make([]group, 0, len(found))
+	for g := range found {
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.value, b.value) })
+	var out []Budget
+	for _, o := range objectives {
+		none := true
+		for _, g := range groups {
+			if g.slo == o.Name {
+				none = false
+				b := newBudget(f, o, g, by, newLedger(found[g]), from, at)
+				b.notes(lastSeen)
+				out = append(out, b)
+			}
+		}
+		if none {
+			b := newBudget(f, o, group{slo: o.Name}, "", ledger{}, from, at)
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}
+
+// exporterSeen is an error when the server has no series of the exporter: then
+// "no runs" would be a guess.
+func (r reader) exporterSeen(ctx context.Context, at time.Time) error {
+	seen, err := r.vector(ctx, fmt.Sprintf("count(last_over_time(%s[%s]))", anyMetric, promDuration(fine)), at)
+	if err != nil {
+		return err
+	}
+	if len(seen) == 0 {
+		return errors.New("Prometheus has no series of the exporter agent_slo in the last hour; is its /metrics scraped, and is --prometheus right?")
+	}
+	return nil
+}
+
+func newBudget(f *slo.File, o *slo.Objective, g group, by string, l ledger, from, at time.Time) Budget {
+	a := l.sum(from, at)
+	allowed := o.Budget()
+	b := Budget{
+		Service: f.Service, Environment: f.Environment, SLO: o.Name,
+		Objective: Number{o.Target}, Window: f.Window.Name,
+		Good: a.good, Bad: a.bad, Unknown: a.unknown, Excluded: a.excluded,
+		ErrorRatio: a.errorRatio(), Remaining: Number{a.remaining(allowed)}, Interval: a.interval(allowed),
+		file: f, objective: o, ledger: l, from: from, at: at,
+	}
+	if by != "" {
+		b.Split = &Split{by, g.value}
+	}
+	for _, w := range burnWindows {
+		if f.Window.Calendar == "" && w.length > f.Window.Rolling {
+			break
+		}
+		b.BurnRate = append(b.BurnRate, BurnRate{w.name, l.sum(at.Add(-w.length), at).burn(allowed)})
+	}
+	b.ExhaustedIn = l.exhaustedIn(a, allowed, f.Window, at)
+	b.Status = b.status()
+	return b
+}
+
+// seconds in which a budget counts as at risk.
+const soon = 3 * 24 * 60 * 60
+
+func (b *Budget) status() Status {
+	a := b.account()
+	switch judge(a, b.objective, b.file) {
+	case frozen:
+		if b.Remaining.Sign() <= 0 {
+			return Exhausted
+		}
+		return AtRisk
+	case tooFew, unseen:
+		return Insufficient
+	case between:
+		return AtRisk
+	}
+	if b.ExhaustedIn != nil && *b.ExhaustedIn <= soon {
+		return AtRisk
+	}
+	return OK
+}
+
+func (b *Budget) account() account { return account{b.Good, b.Bad, b.Unknown, b.Excluded} }
+
+// exhaustedIn is how many seconds the failures that are still allowed last at
+// the rate of the shortest burn window with three failures in it, or else of
+// the longest. It is nil while the error ratio of that window is within the
+// budget: then the budget never runs out.
+func (l ledger) exhaustedIn(a account, budget slo.Decimal, window slo.Window, at time.Time) *int64 {
+	left := a.tolerated(budget).Sub(whole(a.bad))
+	if a.events() > 0 && left.Sign() <= 0 {
+		none := int64(0)
+		return &none
+	}
+	var rate account
+	var length time.Duration
+	for _, w := range burnWindows {
+		if window.Calendar == "" && w.length > window.Rolling {
+			break
+		}
+		if rate, length = l.sum(at.Add(-w.length), at), w.length; rate.bad >= 3 {
+			break
+		}
+	}
+	if rate.burn(budget).LessThanOrEqual(decimal.NewFromInt(1)) {
+		return nil
+	}
+	seconds := left.Mul(decimal.NewFromFloat(length.Seconds())).Div(whole(rate.bad)).IntPart()
+	return &seconds
+}
+
+// notes says what the reader of the numbers must know.
+func (b *Budget) notes(lastSeen time.Time) {
+	if silence := b.at.Sub(lastSeen); silence >= staleAfter {
+		b.stale = true
+		b.Notes = append(b.Notes, fmt.Sprintf("no sample of the exporter since %s: it is down or not scraped, and runs since then are missing", lastSeen.UTC().Format("2006-01-02 15:04 MST")))
+	}
+}
+
+// staleAfter is how old the newest sample may be before the gate will not go by it.
+const staleAfter = time.Hour
