@@ -94,6 +94,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-hold: %w", err)
 	}
+	if o.runs > 0 && len(script) == 0 {
+		return errors.New("-runs with an empty -script")
+	}
 	if o.runs > 0 {
 		for one := script; len(script) < o.runs; {
 			script = append(script, one...)
