@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/agentslo/agentslo/processor/run"
 	"github.com/agentslo/agentslo/slo"
@@ -73,45 +74,53 @@ func (s *subject) repeats(o *slo.Objective) (r repetition) {
 			calls = append(calls, s.call(t))
 		}
 	}
-	slices.SortFunc(calls, func(a, b call) int {
-		return cmp.Or(cmp.Compare(a.tool, b.tool), cmp.Compare(a.agent, b.agent),
-			compareBool(a.argsKnown, b.argsKnown), cmp.Compare(a.args, b.args),
-			compareBool(a.resultKnown, b.resultKnown), cmp.Compare(a.result, b.result))
-	})
-
+	slices.SortFunc(calls, compareCalls)
 	for ofTool := range groups(calls, func(a, b call) bool { return a.tool == b.tool && a.agent == b.agent }) {
 		limit := repeatLimit(o, ofTool[0].tool)
-		var argsHidden []call // sorted first; their arguments may be any
-		for alike := range groups(ofTool, func(a, b call) bool { return a.argsKnown == b.argsKnown && a.args == b.args }) {
-			if !alike[0].argsKnown {
-				argsHidden = alike
+		for same := range groups(ofTool, sameCall) {
+			if !same[0].known() {
+				continue
 			}
-			for same := range groups(alike, func(a, b call) bool { return a.resultKnown == b.resultKnown && a.result == b.result }) {
-				if !same[0].known() {
-					continue
-				}
-				n := rounds(same)
-				if circling := n >= limit; circling && !r.circling {
-					r.circling, r.most = true, n
-				} else if circling == r.circling {
-					r.most = max(r.most, n)
-				}
-			}
-			possible := alike
-			if alike[0].argsKnown {
-				possible = append(slices.Clone(argsHidden), alike...)
-			}
-			if slices.ContainsFunc(possible, func(c call) bool { return !c.known() }) && rounds(possible) >= limit {
-				r.hidden = true
+			n := rounds(same)
+			if circling := n >= limit; circling && !r.circling {
+				r.circling, r.most = true, n
+			} else if circling == r.circling {
+				r.most = max(r.most, n)
 			}
 		}
+		r.hidden = r.hidden || mayHideRepeats(ofTool, limit)
 	}
 	return r
+}
+
+// mayHideRepeats says whether calls of one agent and tool that are not wholly
+// captured may be the same call `limit` times. Those with other arguments
+// cannot be; those whose arguments are not captured may have any.
+func mayHideRepeats(ofTool []call, limit int) bool {
+	if len(ofTool) < limit || !slices.ContainsFunc(ofTool, func(c call) bool { return !c.known() }) {
+		return false
+	}
+	var anyArgs []call // sorted first
+	for alike := range groups(ofTool, func(a, b call) bool { return a.argsKnown == b.argsKnown && a.args == b.args }) {
+		possible := alike
+		if alike[0].argsKnown {
+			possible = slices.Concat(anyArgs, alike)
+		} else {
+			anyArgs = alike
+		}
+		if rounds(possible) >= limit && slices.ContainsFunc(possible, func(c call) bool { return !c.known() }) {
+			return true
+		}
+	}
+	return false
 }
 
 // rounds counts calls; those of one model message count once: a model that
 // asks for the same thing twice in one breath has not been round in between.
 func rounds(calls []call) (n int) {
+	if len(calls) == 1 {
+		return 1
+	}
 	var messages []uint64
 	for _, c := range calls {
 		if c.message == 0 {
@@ -156,12 +165,32 @@ func groups[T any](s []T, equal func(a, b T) bool) iter.Seq[[]T] {
 	}
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
+// compareCalls sorts by agent and tool, then arguments, then result; what is
+// not captured comes first.
+func compareCalls(a, b call) int {
+	if c := strings.Compare(a.tool, b.tool); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.agent, b.agent); c != 0 {
+		return c
+	}
+	if a.argsKnown != b.argsKnown {
+		return order(b.argsKnown)
+	}
+	if c := cmp.Compare(a.args, b.args); c != 0 {
+		return c
+	}
+	if a.resultKnown != b.resultKnown {
+		return order(b.resultKnown)
+	}
+	return cmp.Compare(a.result, b.result)
+}
+
+func order(first bool) int {
+	if first {
 		return -1
 	}
 	return 1
 }
+
+func sameCall(a, b call) bool { return compareCalls(a, b) == 0 }
