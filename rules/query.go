@@ -145,7 +145,7 @@ type selector struct {
 }
 
 func (s selector) equal(label, value string) selector {
-	return s.with(label + "=" + strconv.Quote(value))
+	return s.with(label + "=" + quote(value))
 }
 
 // noneOf matches everything but the values.
@@ -154,7 +154,7 @@ func (s selector) noneOf(label string, values []string) selector {
 	for i, v := range values {
 		quoted[i] = regexp.QuoteMeta(v)
 	}
-	return s.with(label + "!~" + strconv.Quote(strings.Join(quoted, "|")))
+	return s.with(label + "!~" + quote(strings.Join(quoted, "|")))
 }
 
 func (s selector) with(matcher string) selector {
@@ -174,3 +174,6 @@ func labelled(expr, name, value string) string {
 	// $ would stand for a capture group in label_replace.
 	return "label_replace(" + expr + ", " + strconv.Quote(name) + ", " + strconv.Quote(strings.ReplaceAll(value, "$", "$$")) + `, "", "")`
 }
+
+// quote writes a PromQL string.
+func quote(s string) string { return strconv.Quote(s) }

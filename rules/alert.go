@@ -1,0 +1,236 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/shopspring/decimal"
+
+	"github.com/agentslo/agentslo/slo"
+)
+
+// noDataFor is how long the exporter may be away before it is missed: longer
+// than a rollout takes.
+const noDataFor = 10 * time.Minute
+
+// alerts are those of one SLO; an SLO with `alert: none` has none.
+func (s scope) alerts(o *slo.Objective) []Rule {
+	if o.Alert == slo.AlertNone {
+		return nil
+	}
+	var rules []Rule
+	for _, t := range Tiers(s.file, o) {
+		rules = append(rules, s.burn(o, t))
+	}
+	return append(rules, s.coverage(o))
+}
+
+func (s scope) burn(o *slo.Objective, t Tier) Rule {
+	ratio := s.one(identity(recordErrorRatio(t.Long), s.file, o))
+	evidence := s.one(identity(recordEvidence(t.Long), s.file, o))
+	expr := fmt.Sprintf("%s > %s\nand\n%s > %s\nand\n(\n  %s\n) > %s",
+		ratio, t.Threshold, evidence, t.Evidence,
+		strings.Join(s.newest(o, t), "\n  or\n  "), t.Threshold)
+
+	labels := alertLabels(s.file, o, t.Severity)
+	labels["tier"] = t.Name
+	bad := s.told(recordIncrease(t.Long), o).equal(LabelVerdict, slo.Bad.String()).String()
+	good := s.told(recordIncrease(t.Long), o).equal(LabelVerdict, slo.Good.String()).String()
+	window := budgetWindow(s.file)
+	left := s.told("agentslo:budget_remaining:ratio", o).String()
+	lasts := fmt.Sprintf("clamp_min(%s, 0) * %d / %s", left, int64(window/time.Second), s.told(recordBurnRate(t.Long), o))
+
+	notes := s.links(o)
+	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the runs in the last " + Duration(t.Long) + " were bad, " + percent(o.Budget()) + " may be"
+	notes["description"] = literal("The objective: "+Sentence(o)+". ") +
+		"In the last " + Duration(t.Long) + " " + s.ask(bad, "humanize") + " of " + s.ask("sum without ("+LabelVerdict+") ("+bad+" or "+good+")", "humanize") + " counted runs were bad. " +
+		"Of the error budget of " + Duration(window) + " " + s.ask(left, "humanizePercentage") + " is left; at this rate it lasts " + s.ask(lasts, "humanizeDuration") + "."
+	notes["reasons_query"] = literal(Reasons(s.file, o, t.Long))
+	return Rule{Alert: AlertBudgetBurn, Expr: expr, Labels: labels, Annotations: notes}
+}
+
+// newest is the error ratio of the short window, or of the first longer one
+// that holds an event.
+func (s scope) newest(o *slo.Objective, t Tier) []string {
+	var ratios []string
+	for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
+		ratio := s.one(identity(recordErrorRatio(w), s.file, o))
+		if w == t.Long {
+			ratios = append(ratios, ratio)
+			break
+		}
+		count := func(v slo.Verdict) string {
+			return s.one(identity(recordIncrease(w), s.file, o).equal(LabelVerdict, v.String()))
+		}
+		ratios = append(ratios, fmt.Sprintf("(%s and %s + %s > 0)", ratio, count(slo.Good), count(slo.Bad)))
+	}
+	return ratios
+}
+
+// maxUncounted is the share of runs that may be unknown or excluded: where
+// evaluation is sampled on purpose, what is outside the sample comes on top.
+func maxUncounted(f *slo.File, o *slo.Objective) decimal.Decimal {
+	one := decimal.NewFromInt(1)
+	if !o.ExpectedCoverage.IsPositive() {
+		return f.MaxExcluded
+	}
+	return one.Sub(o.ExpectedCoverage.Mul(one.Sub(f.MaxExcluded)))
+}
+
+// coverage believes that too much is not counted by the same evidence as the
+// burn alerts do: one unknown among three runs is none.
+func (s scope) coverage(o *slo.Objective) Rule {
+	window := scaled(24*time.Hour, budgetWindow(s.file))
+	count := func(v slo.Verdict) string {
+		return s.one(identity(recordIncrease(window), s.file, o).equal(LabelVerdict, v.String()))
+	}
+	most := maxUncounted(s.file, o)
+	least := decimal.NewFromInt(1).Sub(most)
+	uncounted := fmt.Sprintf("(%s + %s)", count(slo.Unknown), count(slo.Excluded))
+	counted := fmt.Sprintf("(%s + %s)", count(slo.Good), count(slo.Bad))
+	share := fmt.Sprintf("%s / clamp_min(%s + %s, 1)", uncounted, uncounted, counted)
+	expr := share + " > " + most.String()
+	if most.IsPositive() && least.IsPositive() {
+		expr += fmt.Sprintf(`
+and
+(
+  %s * ln(clamp_min(%s, 1e-18) / %s)
+  +
+  %s * ln(clamp_min(1 - %s, 1e-18) / %s)
+) > %s`, uncounted, share, most, counted, share, least, EvidenceNeeded)
+	}
+	notes := s.links(o)
+	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the runs in the last " + Duration(window) + " gave no verdict, " + percent(most) + " may"
+	notes["description"] = literal("The objective: "+Sentence(o)+". ") +
+		"In the last " + Duration(window) + " " + s.ask(s.told(recordIncrease(window), o).equal(LabelVerdict, slo.Unknown.String()).String(), "humanize") + " runs were unknown, evidence missing, and " +
+		s.ask(s.told(recordIncrease(window), o).equal(LabelVerdict, slo.Excluded.String()).String(), "humanize") + " excluded: the error budget says little about them."
+	return Rule{Alert: AlertCoverageLow, Expr: expr, Labels: alertLabels(s.file, o, SeverityTicket), Annotations: notes}
+}
+
+// noData fires when the counters of the service are gone and the exporter with
+// them. An agent that does not run keeps its counters; one that has not run
+// since its exporter restarted has none, but then the exporter is there.
+func (s scope) noData() []Rule {
+	var loudest *slo.Objective
+	for i := range s.file.SLOs {
+		if s.file.SLOs[i].Alert != slo.AlertNone {
+			loudest = &s.file.SLOs[i]
+			break
+		}
+	}
+	if loudest == nil {
+		return nil
+	}
+	events := s.events("agentslo_events_total")
+	known := s.events(State).equal(labelPart, "seen").String()
+	// Jobs that had the service's counters within the last day; any, if none had.
+	expr := fmt.Sprintf(`absent(%s)
+unless on ()
+(
+  (agentslo_unmatched_runs_total and on (job) %s)
+  or
+  (agentslo_unmatched_runs_total unless on () %s)
+)`, events, known, known)
+	labels := alertLabels(s.file, nil, SeverityTicket)
+	notes := s.links(nil)
+	notes["summary"] = literal(s.name(nil)) + ": no data on any SLO for " + Duration(noDataFor)
+	notes["description"] = "The counters agentslo_events_total of the service are gone, and so is the exporter that published them. " +
+		"This is not an idle agent: its counters would stand still. Until they are back, error budgets and alerts rest on what was counted before."
+	return []Rule{{Alert: AlertNoData, Expr: expr, For: model.Duration(noDataFor), Labels: labels, Annotations: notes}}
+}
+
+// alertLabels identify an alert and route it: the file's labels, then what
+// `alerting` says for the severity. o is nil for an alert of the whole service.
+func alertLabels(f *slo.File, o *slo.Objective, severity string) map[string]string {
+	labels := map[string]string{}
+	maps.Copy(labels, f.Labels)
+	labels["severity"] = severity
+	own := f.Alerting.PageLabels
+	if severity == SeverityTicket {
+		own = f.Alerting.TicketLabels
+	}
+	maps.Copy(labels, own)
+	for _, name := range reserved {
+		delete(labels, name)
+	}
+	for name, value := range labels { // alert labels are templates
+		labels[name] = literal(value)
+	}
+	labels[LabelService] = literal(f.Service)
+	if f.Environment != "" {
+		labels[LabelEnvironment] = literal(f.Environment)
+	}
+	if o != nil {
+		labels[LabelSLO] = literal(o.Name)
+	}
+	return labels
+}
+
+// name is how annotations call the SLO.
+func (s scope) name(o *slo.Objective) string {
+	name := s.file.Service
+	if s.file.Environment != "" {
+		name += " (" + s.file.Environment + ")"
+	}
+	if o != nil {
+		name += " " + o.Name
+	}
+	return name
+}
+
+// told selects a recorded series for [scope.ask]: of the alert's agent, where
+// budgets are kept per agent.
+func (s scope) told(metric string, o *slo.Objective) selector {
+	sel := identity(metric, s.file, o)
+	if s.byAgent() {
+		sel = sel.with(LabelAgent + "=" + thisAgent)
+	}
+	return sel
+}
+
+// thisAgent stands in a query for the quoted name of the alert's agent. No
+// quoted string can hold it.
+const thisAgent = "\x00"
+
+// ask is a template that asks the server for one number at the time the alert
+// fires.
+func (s scope) ask(query, format string) string {
+	text := strconv.Quote(query)
+	if s.byAgent() {
+		text = "(printf " + strconv.Quote(strings.ReplaceAll(strings.ReplaceAll(query, "%", "%%"), thisAgent, "%[1]q")) + " $labels." + LabelAgent + ")"
+	}
+	return "{{ with query " + text + " }}{{ . | first | value | " + format + " }}{{ else }}?{{ end }}"
+}
+
+var plainName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,30}$`)
+
+// links are the annotations that lead on: the runbook and the dashboard.
+func (s scope) links(o *slo.Objective) map[string]string {
+	notes := map[string]string{}
+	if s.file.Alerting.Runbook != "" {
+		values := map[string]string{"service": s.file.Service, "environment": s.file.Environment, "slo": ""}
+		if o != nil {
+			values["slo"] = o.Name
+		}
+		link := templateField.ReplaceAllStringFunc(s.file.Alerting.Runbook, func(field string) string {
+			return url.PathEscape(values[templateField.FindStringSubmatch(field)[1]])
+		})
+		notes["runbook_url"] = literal(link)
+	}
+	if base := s.file.Alerting.Dashboard; base != "" {
+		board := "agentslo-overview"
+		if plainName.MatchString(s.file.Service) {
+			board = "agentslo-" + s.file.Service
+		}
+		notes["dashboard_url"] = literal(strings.TrimSuffix(base, "/") + "/d/" + board)
+	}
+	return notes
+}
+
+var templateField = regexp.MustCompile(`\{\{\s*([a-z]+)\s*\}\}`)

@@ -1,0 +1,246 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentslo/agentslo/slo"
+)
+
+// State is the record that counts events; see the package comment.
+const State = "agentslo:events:state"
+
+// labelPart tells the kinds of series in [State] apart.
+const labelPart = "agentslo_part"
+
+// Interval is how often the rules are to be evaluated. A shorter one is fine.
+const Interval = time.Minute
+
+// ForgetAfter is how many evaluations an exporter series is remembered for
+// after it was last there: a day. If it comes back later than that, what it
+// counted while it was away is not known, and not counted.
+const ForgetAfter = 1440
+
+// absence is what one evaluation without its exporter series adds to a seen
+// value. Sums of it are exact in a float64 beside counts up to 2^39.
+const absence = "0.00006103515625" // 1/16384
+
+// forgotten is ForgetAfter × absence.
+const forgotten = "0.087890625"
+
+// lookBack are the looks for a recorded value where the newest one is missing
+// because recording was interrupted, nearest first. A step of at most the
+// engine's lookback of 5 minutes finds the very last value before the hole;
+// coarser ones find one at most a step older.
+var lookBack = []string{"1h:5m", "12h:30m"}
+
+const (
+	// lookFar is for values that are never forgotten.
+	lookFar = "32d:2h"
+	// lookFarAtStart is lookFar for the start of a window, where a little less
+	// precision costs nothing: a hole of half a day lies there already.
+	lookFarAtStart = "32d:12h"
+	// bornWithin is how far back the first sample of a new exporter series is
+	// looked for. The exporter shows its zero for at least a minute.
+	bornWithin = "1h:1m"
+)
+
+// scope is what the rules of one file select and aggregate by.
+type scope struct {
+	file *slo.File
+	// otherEnvironments belong to other files of the same service and SLOs. Only
+	// for a file without an environment.
+	otherEnvironments []string
+}
+
+// key lists the labels that identify a recorded series of the file, beside a
+// verdict. A file without an environment records none, which PromQL
+// takes for an empty one.
+func (s scope) key() string {
+	key := LabelService + ", " + LabelEnvironment + ", " + LabelSLO
+	if s.byAgent() {
+		key += ", " + LabelAgent
+	}
+	return key
+}
+
+func (s scope) byAgent() bool { return slices.Contains(s.file.By, LabelAgent) }
+
+// counted are the labels that exporter series are summed by.
+func (s scope) counted() string {
+	key := s.key() + ", " + LabelVerdict
+	if s.file.Environment == "" {
+		key = strings.Replace(key, LabelEnvironment+", ", "", 1)
+	}
+	return key
+}
+
+// events selects the exporter's counters, or their state.
+func (s scope) events(metric string) selector {
+	names := make([]string, len(s.file.SLOs))
+	for i, o := range s.file.SLOs {
+		names[i] = regexp.QuoteMeta(o.Name)
+	}
+	sel := raw(metric, s.file, nil).with(LabelSLO + "=~" + quote(strings.Join(names, "|")))
+	if len(s.otherEnvironments) > 0 {
+		sel = sel.noneOf(LabelEnvironment, s.otherEnvironments)
+	}
+	return sel
+}
+
+// recorded selects a recorded series of all the file's SLOs.
+func (s scope) recorded(metric string) selector { return identity(metric, s.file, nil) }
+
+// state counts: the one rule with a memory.
+func (s scope) state() string {
+	events := s.events("agentslo_events_total").String()
+	seen := s.before("seen")
+	total := s.before("total")
+
+	// The newest sample, even if its target has just gone.
+	now := fmt.Sprintf("(%s or last_over_time(%s[%s]))", events, events, Duration(Interval))
+	base := fmt.Sprintf(`(
+        max without (%s) (floor(%s))
+        or
+        min_over_time(%s[%s])
+        or
+        min_over_time(%s[5m])
+      )`, labelPart, seen, events, bornWithin, events)
+	// What a life of the counter ended at, if that was scraped after it was last seen.
+	unseen := fmt.Sprintf("clamp_min(max_over_time(%s[%s]) - max without (%s) (floor(%s)), 0)", events, Duration(Interval), labelPart, seen)
+
+	zeros := ""
+	if !s.byAgent() {
+		for _, v := range slo.Verdicts {
+			zero := fmt.Sprintf("0 * max by (%s) (%s)", s.key(), s.recorded("agentslo:objective:ratio"))
+			zeros += "\n      or\n      " + labelled(zero, LabelVerdict, v.String())
+		}
+	}
+	return fmt.Sprintf(`label_replace(%[1]s, "%[2]s", "seen", "", "")
+or
+(%[3]s unless %[3]s %% 1 >= %[4]s) + %[5]s
+or
+label_replace(
+  sum by (%[6]s) (
+      (%[1]s - %[7]s >= 0)
+      or
+      (%[1]s + %[8]s)
+      or
+      %[1]s
+      or
+      %[9]s%[10]s
+  ),
+  "%[2]s", "total", "", ""
+)`, now, labelPart, seen, forgotten, absence, s.counted(), base, unseen, total, zeros)
+}
+
+// before is a part of the state as the last evaluation left it. Both parts are
+// looked for at the same instants, and for each SLO at the newest that has a
+// total: they belong together.
+func (s scope) before(part string) string {
+	const asOf = " offset 1ms"
+	all := s.events(State)
+	of := all.equal(labelPart, part).String()
+	totals := all.equal(labelPart, "total").String()
+
+	found := totals + asOf
+	looks := []string{of + asOf}
+	for _, l := range lookBack {
+		look := fmt.Sprintf("last_over_time(%s[%s]%s)", of, l, asOf)
+		if part == "seen" {
+			looks = append(looks, fmt.Sprintf("(%s unless on (%s) (%s))", look, LabelSLO, found))
+			found += " or " + fmt.Sprintf("last_over_time(%s[%s]%s)", totals, l, asOf)
+			continue
+		}
+		looks = append(looks, look)
+	}
+	if part == "total" {
+		looks = append(looks, fmt.Sprintf("last_over_time(%s[%s]%s)", of, lookFar, asOf))
+	}
+	return "(" + strings.Join(looks, " or ") + ")"
+}
+
+// increase is how many events were counted within the window: total now less
+// total at its start, which is 0 if the SLO is younger.
+func (s scope) increase(window time.Duration) string {
+	total := s.events(State).equal(labelPart, "total").String()
+	offset := " offset " + Duration(window)
+	looks := []string{total + offset}
+	for _, l := range append(slices.Clone(lookBack), lookFarAtStart) {
+		looks = append(looks, fmt.Sprintf("last_over_time(%s[%s]%s)", total, l, offset))
+	}
+	looks = append(looks, "0 * "+total)
+	return fmt.Sprintf(`max without (%s) (
+  clamp_min(
+    %s
+    -
+    (
+      %s
+    ),
+    0
+  )
+)`, labelPart, total, strings.Join(looks, "\n      or\n      "))
+}
+
+// verdicts is the recorded number of events with that verdict in the window.
+func (s scope) verdicts(v slo.Verdict, window time.Duration) string {
+	return s.one(s.recorded(recordIncrease(window)).equal(LabelVerdict, v.String()))
+}
+
+// one reduces a recorded series to the labels that identify it: for a few
+// minutes after a label of the file was changed there may be two of it.
+func (s scope) one(sel selector) string { return fmt.Sprintf("max by (%s) (%s)", s.key(), sel) }
+
+// times combines an expression over the file's key with a series of its SLOs.
+func (s scope) times(operator string, sel selector) string {
+	sloKey := LabelService + ", " + LabelEnvironment + ", " + LabelSLO
+	return fmt.Sprintf("%s on (%s) group_left () max by (%s) (%s)", operator, sloKey, sloKey, sel)
+}
+
+func (s scope) errorRatio(window time.Duration) string {
+	// Counts are whole numbers: without events this is 0/1, not 0/0.
+	return fmt.Sprintf(`%s
+/
+clamp_min(
+  %s
+  +
+  %s,
+  1
+)`, s.verdicts(slo.Bad, window), s.verdicts(slo.Bad, window), s.verdicts(slo.Good, window))
+}
+
+func (s scope) burnRate(window time.Duration) string {
+	return s.one(s.recorded(recordErrorRatio(window))) + "\n" + s.times("/", s.recorded("agentslo:error_budget:ratio"))
+}
+
+// evidence is bad·ln(r/b) + good·ln((1−r)/(1−b)), and 0 unless r > b. Where r
+// or 1−r is 0, so is the count before it: the logarithm's floor only keeps the
+// product from being 0·∞.
+func (s scope) evidence(window time.Duration) string {
+	r := s.one(s.recorded(recordErrorRatio(window)))
+	b := s.recorded("agentslo:error_budget:ratio")
+	return fmt.Sprintf(`clamp_min(
+  (
+    %s
+    *
+    ln(clamp_min(%s, 1e-18) %s)
+    +
+    %s
+    *
+    ln(clamp_min(1 - %s, 1e-18) %s)
+  )
+  *
+  (%s %s),
+  0
+)`,
+		s.verdicts(slo.Bad, window), r, s.times("/", b),
+		s.verdicts(slo.Good, window), r, s.times("/", s.recorded("agentslo:objective:ratio")),
+		r, s.times("> bool", b))
+}
+
+func (s scope) budgetRemaining() string {
+	return "1 - " + s.one(s.recorded(recordErrorRatio(budgetWindow(s.file)))) + "\n" + s.times("/", s.recorded("agentslo:error_budget:ratio"))
+}

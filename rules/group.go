@@ -1,0 +1,127 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/shopspring/decimal"
+
+	"github.com/agentslo/agentslo/slo"
+)
+
+// Group is a Prometheus rule group: its rules are evaluated in order, at one
+// timestamp, and each sees what those before it recorded.
+type Group = rulefmt.RuleGroup
+
+// Rule is a recording or an alerting rule.
+type Rule = rulefmt.Rule
+
+// reserved are the labels that a file's own labels cannot replace: they
+// identify series and alerts.
+var reserved = []string{LabelService, LabelEnvironment, LabelSLO, LabelAgent, LabelVerdict, labelPart, "alertname", "tier"}
+
+// Groups builds the rules of every file of the set: one group each, in order,
+// with a name that is unique within the set. The state of the counters does
+// not carry the file's labels, so changing them loses nothing.
+//
+// An error budget over a calendar window is not recorded as such yet: its
+// series cover the rolling window of the same usual length (7, 30 or 90 days).
+func Groups(set *slo.Set) []Group {
+	var groups []Group
+	names := map[string]int{}
+	for _, f := range set.Files {
+		name := groupName(f)
+		names[name]++
+		if n := names[name]; n > 1 {
+			name = fmt.Sprintf("%s-%d", name, n)
+		}
+		groups = append(groups, Group{Name: name, Interval: model.Duration(Interval), Rules: fileRules(set, f)})
+	}
+	return groups
+}
+
+func groupName(f *slo.File) string {
+	name := "agentslo-" + f.Service
+	if f.Environment != "" {
+		name += "-" + f.Environment
+	}
+	return name
+}
+
+func fileRules(set *slo.Set, f *slo.File) []Rule {
+	s := scope{file: f, otherEnvironments: otherEnvironments(set, f)}
+	labels := fileLabels(f)
+	record := func(name, expr string) Rule { return Rule{Record: name, Expr: expr, Labels: labels} }
+
+	var rules []Rule
+	for i := range f.SLOs {
+		o := &f.SLOs[i]
+		own := sloLabels(f, o)
+		rules = append(rules,
+			Rule{Record: "agentslo:objective:ratio", Expr: vector(o.Target), Labels: own},
+			Rule{Record: "agentslo:error_budget:ratio", Expr: vector(o.Budget()), Labels: own})
+	}
+	rules = append(rules, Rule{Record: State, Expr: s.state()})
+	for _, w := range Windows(f) {
+		rules = append(rules, record(recordIncrease(w), s.increase(w)))
+	}
+	for _, w := range Windows(f) {
+		rules = append(rules,
+			record(recordErrorRatio(w), s.errorRatio(w)),
+			record(recordBurnRate(w), s.burnRate(w)),
+			record(recordEvidence(w), s.evidence(w)))
+	}
+	rules = append(rules, record("agentslo:budget_remaining:ratio", s.budgetRemaining()))
+
+	for i := range f.SLOs {
+		rules = append(rules, s.alerts(&f.SLOs[i])...)
+	}
+	return append(rules, s.noData()...)
+}
+
+func vector(d decimal.Decimal) string { return "vector(" + d.String() + ")" }
+
+// otherEnvironments are those that other files of the service claim for an SLO
+// that f has as well.
+func otherEnvironments(set *slo.Set, f *slo.File) []string {
+	if f.Environment != "" {
+		return nil
+	}
+	var environments []string
+	for _, other := range set.Files {
+		if other.Service != f.Service || other.Environment == "" {
+			continue
+		}
+		if slices.ContainsFunc(f.SLOs, func(o slo.Objective) bool { return other.Objective(o.Name) != nil }) {
+			environments = append(environments, other.Environment)
+		}
+	}
+	slices.Sort(environments)
+	return slices.Compact(environments)
+}
+
+// fileLabels are the file's own labels; nil if there are none.
+func fileLabels(f *slo.File) map[string]string {
+	labels := maps.Clone(f.Labels)
+	for _, name := range reserved {
+		delete(labels, name)
+	}
+	return labels
+}
+
+// sloLabels are those that a series of one SLO gets from nowhere else.
+func sloLabels(f *slo.File, o *slo.Objective) map[string]string {
+	labels := map[string]string{LabelService: f.Service, LabelSLO: o.Name}
+	if f.Environment != "" {
+		labels[LabelEnvironment] = f.Environment
+	}
+	maps.Copy(labels, fileLabels(f))
+	return labels
+}
+
+// literal is text that Prometheus' templates leave as it is.
+func literal(text string) string { return strings.ReplaceAll(text, "{{", `{{"{{"}}`) }

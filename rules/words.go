@@ -1,0 +1,63 @@
+package rules
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/agentslo/agentslo/slo"
+)
+
+// Sentence says what an SLO promises: "99% of runs end with an answer, a
+// refusal or a hand-over to a person".
+func Sentence(o *slo.Objective) string {
+	of := "runs"
+	if o.When != nil {
+		of = "runs with " + o.When.Source
+	}
+	return percent(o.Target) + " of " + of + " " + promise(o)
+}
+
+func promise(o *slo.Objective) string {
+	switch o.SLI {
+	case "completion":
+		return "end with an answer, a refusal or a hand-over to a person"
+	case "correctness":
+		return "are judged correct" + judges(o)
+	case "latency":
+		if o.Measure == slo.MeasureFirstToken {
+			return "show their first token within " + o.Threshold.String()
+		}
+		return "end within " + o.Threshold.String()
+	case "grounding":
+		return "give an answer that is grounded in what was retrieved" + judges(o)
+	case "cost":
+		return "cost at most $" + o.MaxUSD.String()
+	case "tool_free":
+		return "answer only after a tool call that succeeded"
+	case "no_progress":
+		return fmt.Sprintf("make progress: the same call with the same result fewer than %d times", o.Repeats)
+	case "custom":
+		if o.Good != nil {
+			return "have " + o.Good.Source
+		}
+	}
+	return "are good for " + o.Name
+}
+
+func judges(o *slo.Objective) string {
+	if len(o.Evaluations) == 0 {
+		return ""
+	}
+	names := make([]string, len(o.Evaluations))
+	for i, e := range o.Evaluations {
+		names[i] = e.Name
+	}
+	sort.Strings(names)
+	return " by " + strings.Join(names, ", ")
+}
+
+// percent writes a ratio as 99.9%.
+func percent(ratio decimal.Decimal) string { return ratio.Shift(2).String() + "%" }

@@ -1,0 +1,249 @@
+package rules_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	promrules "github.com/prometheus/prometheus/rules"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentslo/agentslo/rules"
+	"github.com/agentslo/agentslo/slo"
+)
+
+// world is a Prometheus in simulated time: a database, the engine and the
+// generated rules, and exporters that it scrapes.
+type world struct {
+	t       testing.TB
+	db      *tsdb.DB
+	engine  *promql.Engine
+	groups  []*promrules.Group
+	now     time.Time
+	targets []*target
+	// evaluates and scrapes can switch off either for a while.
+	evaluates, scrapes bool
+	scrapeEvery        time.Duration
+	each               func() // after each evaluation
+}
+
+// target is one exporter as Prometheus knows it.
+type target struct {
+	labels map[string]string
+	values map[string]float64 // "agent/slo/verdict" → counter
+	up     bool
+	was    map[string]labels.Labels // at the last scrape
+}
+
+var start = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+
+func newWorld(t testing.TB, text string) *world {
+	t.Helper()
+	o := tsdb.DefaultOptions()
+	o.RetentionDuration = int64(200 * 24 * time.Hour / time.Millisecond)
+	db, err := tsdb.Open(t.TempDir(), slog.New(slog.DiscardHandler), nil, o, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	w := &world{
+		t: t, db: db, now: start, evaluates: true, scrapes: true, scrapeEvery: 30 * time.Second,
+		engine: promql.NewEngine(promql.EngineOpts{
+			MaxSamples: 50e6, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, EnableAtModifier: true, EnableNegativeOffset: true,
+			NoStepSubqueryIntervalFn: func(int64) int64 { return 60_000 }, Parser: parser.NewParser(parser.Options{}),
+		}),
+	}
+	w.load(text)
+	return w
+}
+
+func set(t testing.TB, text string) *slo.Set {
+	t.Helper()
+	files, err := slo.Parse("slo.yaml", []byte(text))
+	require.NoError(t, err)
+	return &slo.Set{Files: files}
+}
+
+// load replaces the rules, as a reload of the server does.
+func (w *world) load(text string) {
+	w.t.Helper()
+	var out bytes.Buffer
+	require.NoError(w.t, rules.Write(&out, set(w.t, text), rules.FormatPrometheus))
+	file := filepath.Join(w.t.TempDir(), "rules.yaml")
+	require.NoError(w.t, os.WriteFile(file, out.Bytes(), 0o600))
+	manager := promrules.NewManager(&promrules.ManagerOptions{
+		QueryFunc:    promrules.EngineQueryFunc(w.engine, w.db),
+		AppendableV2: w.db, Queryable: w.db, Context: context.Background(),
+		NotifyFunc: func(context.Context, string, ...*promrules.Alert) {},
+		Logger:     slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Parser:     parser.NewParser(parser.Options{}),
+	})
+	loaded, errs := manager.LoadGroups(rules.Interval, labels.EmptyLabels(), "", nil, false, file)
+	require.Empty(w.t, errs)
+	before := w.groups
+	w.groups = nil
+	for _, g := range loaded {
+		for _, old := range before {
+			if old.Name() == g.Name() {
+				g.CopyState(old)
+			}
+		}
+		for _, r := range g.Rules() {
+			if a, ok := r.(*promrules.AlertingRule); ok {
+				a.SetRestored(true)
+			}
+		}
+		w.groups = append(w.groups, g)
+	}
+	slices.SortFunc(w.groups, func(a, b *promrules.Group) int { return strings.Compare(a.Name(), b.Name()) })
+}
+
+func (w *world) target(pairs ...string) *target {
+	t := &target{labels: map[string]string{"job": "agentslo", "instance": "a:9464"}, values: map[string]float64{}, up: true}
+	for i := 0; i < len(pairs); i += 2 {
+		t.labels[pairs[i]] = pairs[i+1]
+	}
+	w.targets = append(w.targets, t)
+	return t
+}
+
+// born shows all verdicts of an SLO at 0, as the exporter does.
+func (t *target) born(agent, name string) {
+	for _, v := range slo.Verdicts {
+		t.values[agent+"/"+name+"/"+v.String()] = 0
+	}
+}
+
+func (t *target) add(agent, name, verdict string, n float64) {
+	t.values[agent+"/"+name+"/"+verdict] += n
+}
+
+// restart loses the counters: they are born again.
+func (t *target) restart() {
+	for k := range t.values {
+		t.values[k] = 0
+	}
+}
+
+const service = "bot"
+
+func (w *world) scrape() {
+	app := w.db.AppenderV2(context.Background())
+	at := w.now.UnixMilli()
+	for _, t := range w.targets {
+		is := map[string]labels.Labels{}
+		if t.up {
+			for k, v := range t.values {
+				part := strings.SplitN(k, "/", 3)
+				ls := map[string]string{"__name__": "agentslo_events_total", "slo_service": service, "environment": "prod",
+					"agent": part[0], "slo": part[1], "verdict": part[2]}
+				for name, value := range t.labels {
+					ls[name] = value
+				}
+				is[k] = labels.FromMap(ls)
+				_, err := app.Append(0, is[k], 0, at, v, nil, nil, storage.AOptions{})
+				require.NoError(w.t, err)
+			}
+			ls := map[string]string{"__name__": "agentslo_unmatched_runs_total"}
+			for name, value := range t.labels {
+				ls[name] = value
+			}
+			is[""] = labels.FromMap(ls)
+			_, err := app.Append(0, is[""], 0, at, 0, nil, nil, storage.AOptions{})
+			require.NoError(w.t, err)
+		}
+		for k, ls := range t.was {
+			if _, there := is[k]; !there {
+				_, err := app.Append(0, ls, 0, at, math.Float64frombits(value.StaleNaN), nil, nil, storage.AOptions{})
+				require.NoError(w.t, err)
+			}
+		}
+		t.was = is
+	}
+	require.NoError(w.t, app.Commit())
+}
+
+func (w *world) evaluate() {
+	for _, g := range w.groups {
+		g.Eval(context.Background(), w.now)
+		for _, r := range g.Rules() {
+			require.NoError(w.t, r.LastError(), "%s at %s: %s", r.Name(), w.now.Sub(start), r.Query())
+		}
+	}
+	if w.each != nil {
+		w.each()
+	}
+}
+
+// run lets time pass in steps of 5 seconds; what happens in a step (nil:
+// nothing) happens before the scrape.
+func (w *world) run(d time.Duration, step func()) {
+	w.t.Helper()
+	for end := w.now.Add(d); w.now.Before(end); {
+		w.now = w.now.Add(5 * time.Second)
+		if step != nil {
+			step()
+		}
+		since := w.now.Sub(start)
+		if w.scrapes && since%w.scrapeEvery == 10*time.Second {
+			w.scrape()
+		}
+		if w.evaluates && since%rules.Interval == 35*time.Second {
+			w.evaluate()
+		}
+	}
+}
+
+// query returns the instant vector at the current time: labels, without the
+// metric's name, to values.
+func (w *world) query(expr string) map[string]float64 {
+	w.t.Helper()
+	q, err := w.engine.NewInstantQuery(context.Background(), w.db, nil, expr, w.now)
+	require.NoError(w.t, err)
+	defer q.Close()
+	vector, err := q.Exec(context.Background()).Vector()
+	require.NoError(w.t, err, expr)
+	got := map[string]float64{}
+	for _, s := range vector {
+		got[s.Metric.DropReserved(func(n string) bool { return n == "__name__" }).String()] = s.F
+	}
+	return got
+}
+
+// number is the one value of an expression.
+func (w *world) number(expr string) float64 {
+	w.t.Helper()
+	got := w.query(expr)
+	require.Len(w.t, got, 1, "%s at %s", expr, w.now.Sub(start))
+	for _, v := range got {
+		return v
+	}
+	return 0
+}
+
+func (w *world) increase(name, verdict, window string) float64 {
+	w.t.Helper()
+	return w.number(fmt.Sprintf(`agentslo:events:increase%s{slo=%q,verdict=%q}`, window, name, verdict))
+}
+
+func (w *world) firing(alert string) []string {
+	var tiers []string
+	for ls := range w.query(fmt.Sprintf(`sum by (slo, severity, tier) (ALERTS{alertname=%q,alertstate="firing"})`, alert)) {
+		tiers = append(tiers, ls)
+	}
+	slices.Sort(tiers)
+	return tiers
+}
