@@ -1,6 +1,7 @@
 package truth
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -142,6 +143,9 @@ func (r *ExpectedRun) accept(value, why string, names ...string) {
 	for _, name := range names {
 		f := r.Fact(name)
 		if f == nil || f.Within == nil && matches(value, f.Want, nil) {
+			continue
+		}
+		if slices.ContainsFunc(f.Accept, func(a Accept) bool { return a.Within == nil && a.Value == value }) {
 			continue
 		}
 		f.Accept = append(f.Accept, Accept{Value: value, Why: why})

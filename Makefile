@@ -1,0 +1,36 @@
+# Conveniences: what they do is what their one line says.
+GO ?= go
+
+.PHONY: build test race lint e2e faults alert-quality bench truth record
+
+build: ## the command line, into bin/
+	$(GO) build -o bin/ ./cmd/sloctl
+
+test: ## everything that needs Go only
+	$(GO) test ./...
+
+race: ## the same under the race detector
+	$(GO) test -race ./...
+
+lint: ## vet, format, static analysis
+	$(GO) vet ./...
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) tool staticcheck ./...
+
+e2e: ## the built programs with real Prometheus, Alertmanager and agents
+	$(GO) test -tags e2e -count=1 -timeout 30m ./e2e/...
+
+faults: ## programs that are killed, stopped and restarted in the middle of runs
+	$(GO) test -tags e2e -count=1 -v -timeout 30m -run 'Stop|Kill|Restart|Fault' ./e2e/...
+
+alert-quality: ## what the alerts do on synthetic traffic, on the real engine
+	$(GO) test -count=1 -v -timeout 30m -run 'Alert|Tier|Quality|Traffic' ./rules/...
+
+bench: ## cost of a span beside unmarshalling and other processors
+	cd benchmarks && $(GO) run .
+
+truth: ## right, unknown and wrong of everything that is read from recordings
+	$(GO) test -count=1 -v -run 'Recorded|Public' ./truth
+
+record: ## record the example agents anew
+	sh examples/record.sh
