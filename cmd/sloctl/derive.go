@@ -1,0 +1,215 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/agentslo/agentslo/cmd/sloctl/internal/terminal"
+	"github.com/agentslo/agentslo/processor"
+	"github.com/agentslo/agentslo/processor/recording"
+	"github.com/agentslo/agentslo/processor/run"
+	"github.com/agentslo/agentslo/slo"
+)
+
+func newDeriveCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "derive INPUT…",
+		Short: "Judge recorded telemetry: one verdict per run and SLO",
+		Long: `Judge recorded telemetry: one verdict per run and SLO.
+
+An input is a file of OTLP traces or logs as JSON, JSON lines or protobuf; - is
+standard input. All inputs are one stream, so evaluations in one file meet the
+runs in another, and the end of the last input ends every wait.
+
+A fact that the telemetry does not carry is shown as – and is null in JSON.`,
+		Example: `  sloctl derive -f slo.yaml spans.jsonl
+  sloctl derive -f slo.yaml spans.jsonl evaluations.jsonl -o json | jq .outcome
+  kubectl logs agent-0 | sloctl derive -f slo.yaml -`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	paths, output := fileFlag(c), outputFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		set, err := load(*paths)
+		if err != nil {
+			return err
+		}
+		var faults error
+		judged, stats := processor.Derive(set, func(e *processor.Engine) {
+			sink := recording.Sink{Traces: func(td ptrace.Traces) { e.Consume(td, 0) }, Logs: e.ConsumeLogs}
+			for _, name := range args {
+				if err := readInput(name, c.InOrStdin(), sink); err != nil {
+					faults = errors.Join(faults, err)
+				}
+			}
+		})
+		reports := make([]processor.Report, len(judged))
+		for i := range judged {
+			reports[i] = judged[i].Report()
+		}
+		if err := writeReports(c.OutOrStdout(), *output, set, reports); err != nil {
+			return err
+		}
+		remark(c.ErrOrStderr(), len(reports), stats)
+		return faults
+	}
+	return c
+}
+
+func readInput(name string, stdin io.Reader, sink recording.Sink) error {
+	if name == "-" {
+		return recording.Read("standard input", stdin, sink)
+	}
+	in, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return recording.Read(name, in, sink)
+}
+
+// writeReports writes one object a line as JSON, one document a run as YAML.
+func writeReports(w io.Writer, f format, set *slo.Set, reports []processor.Report) error {
+	switch f {
+	case asJSON:
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		for i := range reports {
+			if err := enc.Encode(&reports[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	case asYAML:
+		for i := range reports {
+			if i > 0 {
+				fmt.Fprintln(w, "---")
+			}
+			if err := encode(w, f, &reports[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(reports) == 0 {
+		return nil
+	}
+	return reportTable(set, reports).Write(w, terminal.Colours(w))
+}
+
+var verdictColours = map[string]terminal.Colour{
+	slo.Good.String(): terminal.Green, slo.Bad.String(): terminal.Red, slo.Unknown.String(): terminal.Yellow, slo.Excluded.String(): terminal.Dim,
+}
+
+func reportTable(set *slo.Set, reports []processor.Report) terminal.Table {
+	t := terminal.Table{Right: map[int]bool{}}
+	for _, name := range []string{"TRACE", "AGENT", "OUTCOME", "SECONDS", "MODEL CALLS", "TOOLS OK", "FAILED", "IN", "OUT", "USD"} {
+		if len(t.Header) >= 3 {
+			t.Right[len(t.Header)] = true
+		}
+		t.Header = append(t.Header, name)
+	}
+	var names []string
+	for _, f := range set.Files {
+		for i := range f.SLOs {
+			if n := f.SLOs[i].Name; !slices.Contains(names, n) {
+				names = append(names, n)
+				t.Header = append(t.Header, strings.ToUpper(n))
+			}
+		}
+	}
+	for i := range reports {
+		r := &reports[i]
+		failed := 0
+		for _, n := range r.ToolCalls.Failed {
+			failed += n
+		}
+		outcome := r.Outcome
+		if r.OutcomeReason != "" {
+			outcome += " (" + r.OutcomeReason + ")"
+		}
+		row := []terminal.Cell{{Text: r.TraceID[:min(8, len(r.TraceID))]}, {Text: r.Agent}, {Text: outcome}}
+		for _, text := range []string{
+			real(r.DurationSeconds, 2), whole(r.ModelCalls), strconv.Itoa(r.ToolCalls.OK), strconv.Itoa(failed),
+			whole(r.Tokens.Input), whole(r.Tokens.Output), real(r.CostUSD, 5),
+		} {
+			row = append(row, terminal.Cell{Text: text})
+		}
+		for _, n := range names {
+			x, ok := r.SLOs[n]
+			if !ok {
+				row = append(row, terminal.Cell{Text: "–"})
+				continue
+			}
+			text := x.Verdict
+			if x.Reason != "" {
+				text += " (" + x.Reason + ")"
+			}
+			row = append(row, terminal.Cell{Text: text, Colour: verdictColours[x.Verdict]})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func real(v *float64, digits int) string {
+	if v == nil {
+		return "–"
+	}
+	return strconv.FormatFloat(*v, 'f', digits, 64)
+}
+
+func whole[N int | int64](v *N) string {
+	if v == nil {
+		return "–"
+	}
+	return strconv.FormatInt(int64(*v), 10)
+}
+
+// remark says what became of spans that are in no run: no traffic and no facts
+// must not look alike.
+func remark(w io.Writer, runs int, s *run.Stats) {
+	if runs == 0 {
+		fmt.Fprintf(w, "no runs: %s, %d of them by an agent's instrumentation\n", count(s.Spans.Load(), "span"), s.AISpans.Load())
+	}
+	if n := s.Unattached.Load(); n > 0 {
+		fmt.Fprintf(w, "%s of models or tools belong to no run: no agent span is above them (set runs.root: trace or runs.key if they should)\n", count(n, "span"))
+	}
+	scopes := s.Unrecognised()
+	for _, scope := range slices.Sorted(maps.Keys(scopes)) {
+		fmt.Fprintf(w, "%s of scope %q: a known AI instrumentation, but nothing usable in them\n", count(scopes[scope], "span"), scope)
+	}
+	for _, x := range []struct {
+		n    int64
+		what string
+	}{
+		{s.Malformed.Load(), "span without a trace id or span id"},
+		{s.Duplicates.Load(), "span that had come before"},
+		{s.EvaluationsOrphaned.Load(), "evaluation of no run here"},
+	} {
+		if x.n > 0 {
+			fmt.Fprintln(w, count(x.n, x.what))
+		}
+	}
+}
+
+// count writes a number with its noun: 1 span, 2 spans.
+func count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	first, rest, ok := strings.Cut(what, " ")
+	if ok {
+		rest = " " + rest
+	}
+	return strconv.FormatInt(n, 10) + " " + first + "s" + rest
+}

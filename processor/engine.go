@@ -1,0 +1,293 @@
+package processor
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/agentslo/agentslo/processor/convention"
+	"github.com/agentslo/agentslo/processor/run"
+	"github.com/agentslo/agentslo/processor/sli"
+	"github.com/agentslo/agentslo/processor/summary"
+	"github.com/agentslo/agentslo/slo"
+)
+
+// Engine is the way from spans to verdicts without the Collector round it:
+// the component runs it, and so does whoever wants verdicts from recorded
+// telemetry. It is safe for concurrent use.
+type Engine struct {
+	files     *slo.Set
+	assembler *run.Assembler
+	judged    func(Judged, int)
+	now       func() time.Time
+
+	mu      sync.Mutex
+	waiting map[[16]byte]*waitingRun
+}
+
+// Judged is a completed run with some or all of its verdicts.
+type Judged struct {
+	Run  *run.Run
+	File *slo.File // nil: no file matches the run
+	// Results are the verdicts that are decided now and were not before.
+	Results  []sli.Result
+	Excluded string // name of the exclusion that matched
+	First    bool   // the first time this run is handed out
+}
+
+// EngineOptions bound an engine. The zero value takes defaults.
+type EngineOptions struct {
+	// MaxBytes bounds the memory of open and finished runs; default 256 MiB.
+	MaxBytes int64
+	// Shards is the number of locks over open runs; default four a core.
+	Shards int
+	// Now is the process clock; default time.Now.
+	Now func() time.Time
+}
+
+// waitingRun is a completed run some of whose SLOs wait for evaluations.
+type waitingRun struct {
+	Run      *run.Run
+	Pending  []string  // SLO names
+	Since    time.Time // when it was completed
+	Pipeline int
+
+	file *slo.File
+}
+
+// NewEngine returns an engine that hands every run to judged: once when it is
+// completed, and once more for each time that SLOs waiting for evaluations are
+// decided. Each (run, SLO) is handed out exactly once. pipeline is the number
+// given to Consume. judged may be called concurrently.
+func NewEngine(files *slo.Set, options EngineOptions, judged func(j Judged, pipeline int)) *Engine {
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	e := &Engine{files: files, judged: judged, now: options.Now, waiting: map[[16]byte]*waitingRun{}}
+	e.assembler = run.New(
+		run.Settings{Runs: files.Runs(), MaxBytes: options.MaxBytes, Shards: options.Shards},
+		files, convention.New(files.AttributeNames()...),
+		run.Handler{Complete: e.complete, Evaluated: e.evaluated, Marker: marker, Skip: summary.Is},
+		options.Now)
+	return e
+}
+
+// Stats counts what became of spans, runs and evaluations.
+func (e *Engine) Stats() *run.Stats { return &e.assembler.Stats }
+
+// Consume reads spans. It does not change them and keeps no reference to them.
+func (e *Engine) Consume(td ptrace.Traces, pipeline int) { e.assembler.Consume(td, pipeline) }
+
+// ConsumeLogs reads evaluations from log records.
+func (e *Engine) ConsumeLogs(ld plog.Logs) { e.assembler.ConsumeLogs(ld) }
+
+// Tick hands out what is due. Call it every so often.
+func (e *Engine) Tick() {
+	e.assembler.Tick()
+	now := e.now()
+	var due []Judged
+	var pipelines []int
+	e.mu.Lock()
+	for id, w := range e.waiting {
+		if now.Before(w.due()) {
+			continue
+		}
+		over := func(o *slo.Objective) bool { return now.Sub(w.Since) >= o.Wait }
+		if j, ok := w.judge(over); ok {
+			due, pipelines = append(due, j), append(pipelines, w.Pipeline)
+		}
+		if len(w.Pending) == 0 {
+			delete(e.waiting, id)
+		}
+	}
+	e.mu.Unlock()
+	for i := range due {
+		e.judged(due[i], pipelines[i])
+	}
+}
+
+// Finish completes every open run and ends every wait.
+func (e *Engine) Finish(why run.Completion) {
+	e.assembler.Finish(why)
+	var due []Judged
+	var pipelines []int
+	e.mu.Lock()
+	for id, w := range e.waiting {
+		if j, ok := w.judge(func(*slo.Objective) bool { return true }); ok {
+			due, pipelines = append(due, j), append(pipelines, w.Pipeline)
+		}
+		delete(e.waiting, id)
+	}
+	e.mu.Unlock()
+	for i := range due {
+		e.judged(due[i], pipelines[i])
+	}
+}
+
+// complete judges a run that is over.
+func (e *Engine) complete(r *run.Run, file *slo.File, pipeline int) {
+	j := Judged{Run: r, File: file, First: true}
+	if file == nil {
+		e.judged(j, pipeline)
+		return
+	}
+	results, excluded := sli.Evaluate(file, r, false)
+	j.Excluded = excluded
+	var pending []string
+	for _, x := range results {
+		if x.Pending {
+			pending = append(pending, x.SLO)
+		} else {
+			j.Results = append(j.Results, x)
+		}
+	}
+	if len(pending) > 0 {
+		e.mu.Lock()
+		e.waiting[r.ID] = &waitingRun{Run: r, Pending: pending, Since: e.now(), Pipeline: pipeline, file: file}
+		e.mu.Unlock()
+	}
+	e.judged(j, pipeline)
+}
+
+// evaluated adds an evaluation to a run that waits for it.
+func (e *Engine) evaluated(id [16]byte, ev convention.Evaluation) {
+	e.mu.Lock()
+	w := e.waiting[id]
+	if w == nil {
+		e.mu.Unlock()
+		e.assembler.Stats.EvaluationsLate.Add(1)
+		return
+	}
+	// The run was handed out: its slices may be read without the lock.
+	r := *w.Run
+	r.Evaluations = append(slices.Clip(r.Evaluations), ev)
+	w.Run = &r
+	j, ok := w.judge(func(*slo.Objective) bool { return false })
+	if len(w.Pending) == 0 {
+		delete(e.waiting, id)
+	}
+	pipeline := w.Pipeline
+	e.mu.Unlock()
+	if ok {
+		e.judged(j, pipeline)
+	}
+}
+
+// due is when the first of the pending SLOs has waited long enough.
+func (w *waitingRun) due() time.Time {
+	wait := time.Duration(math.MaxInt64)
+	for _, name := range w.Pending {
+		wait = min(wait, w.file.Objective(name).Wait)
+	}
+	return w.Since.Add(wait)
+}
+
+// marker gives the outcome that the file's own markers say. A marker whose
+// expression needs a fact that is not there does not hold.
+func marker(file *slo.File, r *run.Run) (slo.Outcome, bool) {
+	if len(file.Outcomes) == 0 {
+		return slo.OutcomeUnknown, false
+	}
+	vars := sli.Variables(r)
+	for _, m := range file.Outcomes {
+		if ok, err := m.When.Eval(vars); err == nil && ok {
+			return m.Outcome, true
+		}
+	}
+	return slo.OutcomeUnknown, false
+}
+
+// judge decides the pending SLOs that can be decided: those whose wait is over,
+// and those that the evaluations so far decide.
+func (w *waitingRun) judge(over func(*slo.Objective) bool) (Judged, bool) {
+	anyOver := false
+	for _, name := range w.Pending {
+		anyOver = anyOver || over(w.file.Objective(name))
+	}
+	j := Judged{Run: w.Run, File: w.file}
+	results, _ := sli.Evaluate(w.file, w.Run, false)
+	var final []sli.Result
+	if anyOver {
+		final, _ = sli.Evaluate(w.file, w.Run, true)
+	}
+	rest := w.Pending[:0:0]
+	for i, x := range results {
+		if !slices.Contains(w.Pending, x.SLO) {
+			continue
+		}
+		switch {
+		case !x.Pending:
+			j.Results = append(j.Results, x)
+		case over(w.file.Objective(x.SLO)):
+			j.Results = append(j.Results, final[i])
+		default:
+			rest = append(rest, x.SLO)
+		}
+	}
+	w.Pending = rest
+	return j, len(j.Results) > 0
+}
+
+// Summary is what the exporter counts of a judged run.
+func (j *Judged) Summary() *summary.Summary {
+	r := j.Run
+	s := &summary.Summary{
+		Run: r.ID, TraceID: r.TraceID, RootSpanID: r.RootSpanID, First: j.First,
+		Service: r.Service, Environment: r.Environment, Agent: r.Agent,
+		Outcome: r.Outcome.String(), Completion: string(r.Completion), Excluded: j.Excluded,
+		Start: r.Start, End: r.End, Results: j.Results,
+		DurationSeconds: r.Seconds, CostUSD: r.CostUSD, ModelCalls: r.ModelCalls, SamplingProbability: r.Sampling,
+	}
+	if j.File == nil {
+		return s
+	}
+	s.Matched = true
+	s.Service, s.Agent = j.File.Service, j.File.AgentLabel(r.Agent)
+	if j.File.Environment != "" {
+		s.Environment = j.File.Environment
+	}
+	for _, d := range j.File.Dimensions {
+		if v, ok := r.Attributes[d.Attribute]; ok {
+			if s.Dimensions == nil {
+				s.Dimensions = map[string]string{}
+			}
+			s.Dimensions[d.Name] = v
+		}
+	}
+	if !j.First {
+		return s
+	}
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		if t.Role != run.Evidence && t.Role != run.Counted {
+			continue
+		}
+		k := slices.IndexFunc(s.ToolCalls, func(c summary.ToolCount) bool {
+			return c.Tool == t.Name && c.Result == t.Class.String()
+		})
+		if k < 0 {
+			s.ToolCalls = append(s.ToolCalls, summary.ToolCount{Tool: t.Name, Result: t.Class.String()})
+			k = len(s.ToolCalls) - 1
+		}
+		s.ToolCalls[k].Count++
+	}
+	for i := range r.Models {
+		m := &r.Models[i]
+		for _, c := range [...]struct {
+			kind string
+			n    int64
+		}{
+			{"input", m.Usage.Input}, {"cached_input", m.Usage.CachedInput}, {"cache_write", m.Usage.CacheWrite},
+			{"output", m.Usage.Output}, {"reasoning", m.Usage.Reasoning},
+		} {
+			if c.n > 0 {
+				s.Tokens = append(s.Tokens, summary.TokenCount{Model: m.Model, Type: c.kind, Count: c.n})
+			}
+		}
+	}
+	return s
+}

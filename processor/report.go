@@ -1,0 +1,140 @@
+package processor
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/agentslo/agentslo/processor/run"
+	"github.com/agentslo/agentslo/slo"
+)
+
+// Report is a judged run as `sloctl derive -o json` prints it. A fact that the
+// telemetry does not carry is null.
+type Report struct {
+	Run             string               `json:"run"`
+	TraceID         string               `json:"trace_id"`
+	Service         string               `json:"service"`
+	Environment     string               `json:"environment"`
+	Agent           string               `json:"agent"`
+	Outcome         string               `json:"outcome"`
+	OutcomeReason   string               `json:"outcome_reason,omitempty"`
+	Completion      string               `json:"completion"`
+	Start           time.Time            `json:"start"`
+	DurationSeconds *float64             `json:"duration_seconds"`
+	ModelCalls      *int                 `json:"model_calls"`
+	ToolCalls       ToolCallReport       `json:"tool_calls"`
+	Tokens          TokenReport          `json:"tokens"`
+	CostUSD         *float64             `json:"cost_usd"`
+	Excluded        string               `json:"excluded,omitempty"`
+	SLOs            map[string]SLOReport `json:"slos"`
+}
+
+// ToolCallReport counts executed tool calls.
+type ToolCallReport struct {
+	OK     int            `json:"ok"`
+	Failed map[string]int `json:"failed"`
+}
+
+// TokenReport is the run's tokens. Input includes cached input and cache
+// writes, output includes reasoning.
+type TokenReport struct {
+	Input       *int64 `json:"input"`
+	CachedInput *int64 `json:"cached_input"`
+	CacheWrite  *int64 `json:"cache_write"`
+	Output      *int64 `json:"output"`
+	Reasoning   *int64 `json:"reasoning"`
+}
+
+// SLOReport is one SLO's verdict on the run.
+type SLOReport struct {
+	Verdict string   `json:"verdict"`
+	Reason  string   `json:"reason"`
+	Value   *float64 `json:"value"`
+}
+
+// Report tells the run and the verdicts that came with it.
+func (j *Judged) Report() Report {
+	r := j.Run
+	out := Report{
+		Run: hex.EncodeToString(r.ID[:]), TraceID: r.TraceID.String(),
+		Service: r.Service, Environment: r.Environment, Agent: r.Agent,
+		Outcome: r.Outcome.String(), OutcomeReason: r.OutcomeReason, Completion: string(r.Completion),
+		Start: time.Unix(0, int64(r.Start)).UTC(), DurationSeconds: rounded(r.Seconds, 1e6), ModelCalls: r.ModelCalls,
+		ToolCalls: ToolCallReport{Failed: map[string]int{}}, CostUSD: rounded(r.CostUSD, 1e9),
+		Excluded: j.Excluded, SLOs: map[string]SLOReport{},
+	}
+	if r.RunID != "" {
+		out.Run = r.RunID
+	}
+	if j.File != nil {
+		out.Service, out.Agent = j.File.Service, j.File.AgentLabel(r.Agent)
+		if j.File.Environment != "" {
+			out.Environment = j.File.Environment
+		}
+	}
+	for i := range r.Tools {
+		switch t := &r.Tools[i]; {
+		case t.Role != run.Evidence && t.Role != run.Counted:
+		case t.Failed():
+			out.ToolCalls.Failed[t.Class.String()]++
+		default:
+			out.ToolCalls.OK++
+		}
+	}
+	count := func(n int64) *int64 {
+		if n < 0 {
+			return nil
+		}
+		return &n
+	}
+	u := r.Usage
+	out.Tokens = TokenReport{count(u.Input), count(u.CachedInput), count(u.CacheWrite), count(u.Output), count(u.Reasoning)}
+	for _, x := range j.Results {
+		out.SLOs[x.SLO] = SLOReport{x.Verdict.String(), x.Reason, rounded(x.Value, 1e9)}
+	}
+	return out
+}
+
+// rounded drops what floating point arithmetic adds behind 1/unit.
+func rounded(v *float64, unit float64) *float64 {
+	if v == nil || math.IsNaN(*v) || math.IsInf(*v, 0) || math.Abs(*v) > 1e6 {
+		return v
+	}
+	x := math.Round(*v*unit) / unit
+	return &x
+}
+
+// Derive judges recorded telemetry as one stream whose end ends every wait.
+// feed hands the telemetry to the engine. Reports come in order of the runs'
+// start, then trace id.
+func Derive(files *slo.Set, feed func(*Engine)) ([]Judged, *run.Stats) {
+	byRun := map[[16]byte]*Judged{}
+	var order [][16]byte
+	e := NewEngine(files, EngineOptions{MaxBytes: math.MaxInt64, Shards: 1}, func(j Judged, _ int) {
+		if first := byRun[j.Run.ID]; first != nil {
+			first.Results = append(first.Results, j.Results...)
+			first.Run = j.Run
+			return
+		}
+		byRun[j.Run.ID] = &j
+		order = append(order, j.Run.ID)
+	})
+	feed(e)
+	e.Finish(run.EndOfInput)
+	out := make([]Judged, 0, len(order))
+	for _, id := range order {
+		out = append(out, *byRun[id])
+	}
+	sortJudged(out)
+	return out, e.Stats()
+}
+
+func sortJudged(list []Judged) {
+	slices.SortFunc(list, func(a, b Judged) int {
+		return cmp.Or(cmp.Compare(a.Run.Start, b.Run.Start), bytes.Compare(a.Run.TraceID[:], b.Run.TraceID[:]), bytes.Compare(a.Run.ID[:], b.Run.ID[:]))
+	})
+}

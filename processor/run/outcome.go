@@ -1,0 +1,322 @@
+package run
+
+import (
+	"github.com/agentslo/agentslo/processor/convention"
+	"github.com/agentslo/agentslo/slo"
+)
+
+// How a run ended. No convention says it, and neither a root's status nor its
+// absence of one can be trusted, so it is read from what the run did last:
+// explicit words first (limits, aborts, pauses, wherever they stand on the
+// run's own path), then the last model call, then what the root carries.
+
+// clearGap is how long, in nanoseconds, a root without an answer outlives its
+// last child before something that was never exported must have been under
+// way: the call that was aborted. In the recorded runs a framework's own
+// bookkeeping after the last child took under 30 ms, an aborted stream 190 ms
+// and more.
+const clearGap = uint64(100e6)
+
+func (b *assembly) outcome() {
+	b.run.Outcome, b.run.OutcomeReason = b.ending()
+}
+
+// ended maps words that say how something ended to the outcome they mean.
+func ended(s *span) (slo.Outcome, string, bool) {
+	switch s.Failure {
+	case convention.FailureLimit:
+		return slo.LimitReached, "limit", true
+	case convention.FailureNoProgress:
+		return slo.StoppedNoProgress, "no_progress", true
+	case convention.FailureCancelled:
+		return slo.Cancelled, "aborted", true
+	case convention.FailurePaused:
+		return slo.Escalated, "paused", true
+	}
+	switch s.Finish {
+	case convention.FinishLimit:
+		return slo.LimitReached, "limit", true
+	case convention.FinishNoProgress:
+		return slo.StoppedNoProgress, "no_progress", true
+	case convention.FinishCancelled:
+		return slo.Cancelled, "aborted", true
+	case convention.FinishHuman:
+		return slo.Escalated, "paused", true
+	}
+	return slo.OutcomeUnknown, "", false
+}
+
+func (b *assembly) ending() (slo.Outcome, string) {
+	r := b.run
+	if len(b.roots) == 0 {
+		switch r.Completion {
+		case Evicted, MaxSpans, Shutdown:
+			return slo.OutcomeUnknown, string(r.Completion)
+		}
+		return slo.Lost, "no_root"
+	}
+	root := &b.spans[b.roots[len(b.roots)-1]] // of a resumed run the last one
+	if o, why, ok := ended(root); ok {
+		return o, why
+	}
+
+	trunk := b.trunk()
+	last, lastTool := b.lastModel(trunk), b.lastTool(trunk)
+	var model, tool *span
+	if last >= 0 {
+		model = &b.spans[last]
+	}
+	if lastTool >= 0 {
+		tool = &b.spans[lastTool]
+	}
+	toolAfter := tool != nil && (model == nil || tool.Start >= model.Start)
+
+	// The end of the run's own path, if it says how it ended and nothing but
+	// the root came after it.
+	if tail := b.tail(trunk); tail >= 0 && (root.Failed || !root.HasOutput) {
+		if o, why, ok := ended(&b.spans[tail]); ok {
+			return o, why
+		}
+	}
+	if toolAfter && tool.Failure == convention.FailurePaused {
+		return slo.Escalated, "paused"
+	}
+	if root.Failed {
+		if o, why, ok := b.failureBelow(trunk); ok {
+			return o, why
+		}
+		if root.Failure == convention.FailureGuardrail {
+			return slo.Error, "guardrail"
+		}
+		return slo.Error, "error"
+	}
+
+	// Answer tools are the answer.
+	for i, call := range r.Tools {
+		if call.Role == Answer && !call.Failed() && (model == nil || b.spans[b.toolIdx[i]].Start >= model.Start) {
+			return b.marked(slo.Answered)
+		}
+	}
+
+	switch {
+	case model == nil:
+		if root.HasOutput {
+			return b.marked(slo.Answered)
+		}
+		if b.callerGone(b.roots[len(b.roots)-1]) {
+			return slo.Cancelled, "caller_gone"
+		}
+		return b.marked(slo.OutcomeUnknown)
+	case model.Failed:
+		if root.HasOutput && root.End > model.End && !root.Failed && root.Finish == convention.FinishStop {
+			return b.marked(slo.Answered) // it answered without that call
+		}
+		return slo.Error, "model_error"
+	}
+	switch model.Finish {
+	case convention.FinishLength:
+		return slo.LimitReached, "length"
+	case convention.FinishRefusal:
+		return slo.Abstained, "refusal"
+	case convention.FinishFiltered:
+		return slo.Abstained, "content_filter"
+	case convention.FinishError:
+		return slo.Error, "model_error"
+	}
+	if root.Finish == convention.FinishLength {
+		return slo.LimitReached, "length"
+	}
+	if root.Finish == convention.FinishError {
+		return slo.Error, "error"
+	}
+
+	asks := model.Finish == convention.FinishTool || model.AsksTool
+	silent := model.Finish == convention.FinishNone && !model.Usage.Known() && !model.HasOutput && !model.AsksTool
+	switch {
+	case root.Finish == convention.FinishOther && !root.HasOutput, root.Finish == convention.FinishOther && b.gapAfter(root, trunk):
+		return slo.Cancelled, "other"
+	case silent && !root.HasOutput && root.Finish == convention.FinishNone:
+		return slo.Cancelled, "cut_short"
+	case b.callerGone(b.roots[len(b.roots)-1]) && (asks || silent):
+		return slo.Cancelled, "caller_gone"
+	case toolAfter && b.unfinished(lastTool):
+		return slo.Cancelled, "cut_short"
+	case asks:
+		if root.HasOutput && !toolAfter && root.Finish == convention.FinishStop {
+			return b.marked(slo.Answered)
+		}
+		if toolAfter && !b.clientSide(tool) {
+			if !root.HasOutput && b.gapAfter(root, trunk) {
+				return slo.Cancelled, "cut_short"
+			}
+			if o, why := b.marked(slo.LimitReached); o != slo.LimitReached {
+				return o, why
+			}
+			if root.HasOutput && root.Finish != convention.FinishTool && model.Finish != convention.FinishTool {
+				return b.marked(slo.Answered)
+			}
+			return slo.LimitReached, "no_answer"
+		}
+		if root.HasOutput && root.Finish != convention.FinishTool {
+			return b.marked(slo.Answered)
+		}
+		if b.gapAfter(root, trunk) {
+			return slo.Cancelled, "cut_short"
+		}
+		return slo.Escalated, "paused"
+	case model.Finish == convention.FinishStop || model.HasOutput || root.HasOutput:
+		return b.marked(slo.Answered)
+	}
+	return b.marked(slo.OutcomeUnknown)
+}
+
+// marked applies the built-in markers: a run that ends on an escalating or
+// abstaining tool was handed on or declined.
+func (b *assembly) marked(o slo.Outcome) (slo.Outcome, string) {
+	for i := len(b.run.Tools) - 1; i >= 0; i-- {
+		t := &b.run.Tools[i]
+		if t.Role == Answer {
+			continue
+		}
+		if t.Failed() {
+			break
+		}
+		if slo.EscalationTool(t.Name) {
+			return slo.Escalated, "tool"
+		}
+		if slo.AbstainTool(t.Name) {
+			return slo.Abstained, "tool"
+		}
+		break
+	}
+	if o == slo.OutcomeUnknown {
+		return o, "no_evidence"
+	}
+	return o, ""
+}
+
+// trunk is the run's own path: the members that are not below a tool, in order
+// of start. What a sub-agent does below its tool says nothing of the end.
+func (b *assembly) trunk() []int {
+	below := map[int]bool{}
+	out := make([]int, 0, len(b.members))
+	for _, i := range b.members {
+		s := &b.spans[i]
+		if p := s.parent; p >= 0 && b.in[p] && (below[p] || b.spans[p].Kind == convention.Tool || b.spans[p].Kind == convention.Evaluator) {
+			below[i] = true
+			continue
+		}
+		if s.IsAI() && s.Kind != convention.Evaluator {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (b *assembly) lastModel(trunk []int) int {
+	counted := map[int]bool{}
+	for _, m := range b.calls {
+		counted[m] = true
+	}
+	last := -1
+	for _, i := range trunk {
+		if counted[i] && (last < 0 || b.spans[i].Start >= b.spans[last].Start) {
+			last = i
+		}
+	}
+	return last
+}
+
+func (b *assembly) lastTool(trunk []int) int {
+	last := -1
+	for k, i := range b.toolIdx {
+		if b.run.Tools[k].Role == NotCounted {
+			continue
+		}
+		if within(trunk, i) && (last < 0 || b.spans[i].Start >= b.spans[last].Start) {
+			last = i
+		}
+	}
+	return last
+}
+
+// within searches a list that is in ascending order.
+func within(sorted []int, x int) bool {
+	lo, hi := 0, len(sorted)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if sorted[mid] < x {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo < len(sorted) && sorted[lo] == x
+}
+
+// tail is the last leaf of the path: the model or tool span that ended last.
+func (b *assembly) tail(trunk []int) int {
+	tail := -1
+	for _, i := range trunk {
+		switch b.spans[i].Kind {
+		case convention.Model, convention.Tool, convention.Guardrail:
+			if tail < 0 || b.spans[i].End > b.spans[tail].End || b.spans[i].End == b.spans[tail].End && b.spans[i].Start >= b.spans[tail].Start {
+				tail = i
+			}
+		}
+	}
+	return tail
+}
+
+// failureBelow looks for the words behind a failed root on its own path, from
+// the end.
+func (b *assembly) failureBelow(trunk []int) (slo.Outcome, string, bool) {
+	for k := len(trunk) - 1; k >= 0; k-- {
+		s := &b.spans[trunk[k]]
+		if !s.Failed || s.Kind == convention.Tool {
+			continue
+		}
+		if o, why, ok := ended(s); ok {
+			return o, why, true
+		}
+	}
+	return slo.OutcomeUnknown, "", false
+}
+
+// gapAfter says whether the root outlives everything below it by a clear gap.
+func (b *assembly) gapAfter(root *span, trunk []int) bool {
+	var end uint64
+	for _, i := range b.members {
+		s := &b.spans[i]
+		if s.SpanID != root.SpanID && s.IsAI() {
+			end = max(end, s.End)
+		}
+	}
+	return end > 0 && root.End > end+clearGap
+}
+
+// unfinished says whether the tool call at the run's end was cut short: its
+// arguments were captured, or other calls' results were, and it has neither
+// result nor failure.
+func (b *assembly) unfinished(i int) bool {
+	s := &b.spans[i]
+	if s.Failed || s.HasResult || !b.run.ContentCaptured {
+		return false
+	}
+	for k, j := range b.toolIdx {
+		if j == i {
+			b.run.Tools[k].Unfinished = true
+		}
+	}
+	return true
+}
+
+func (b *assembly) clientSide(s *span) bool { return s.ClientSide }
+
+// callerGone says whether the root, or a span above it, tells that the caller
+// went away.
+func (b *assembly) callerGone(root int) bool {
+	gone := b.spans[root].CallerGone
+	b.above(root, func(p int) bool { gone = gone || b.spans[p].CallerGone; return !gone })
+	return gone
+}
