@@ -123,6 +123,12 @@ type Facts struct {
 	Placeholder  bool   // AgentName is the emitter's placeholder, such as "Agent Workflow"
 	// Nested: the emitter says that this Agent span is below another one.
 	Nested bool
+	// Tentative is the kind that the span's name alone suggests when neither
+	// scope nor attributes say whose span it is; Kind is then Other. It counts
+	// only if another span of the same trace has the convention TentativeOf:
+	// see [Facts.Confirm].
+	Tentative   Kind
+	TentativeOf string
 
 	// Model calls, and usage that agents repeat.
 	ModelName  string
@@ -133,10 +139,17 @@ type Facts struct {
 	CostUSD    float64 // NaN when not carried
 	FirstToken float64 // seconds; NaN when not carried
 	Finish     Finish  // of the model call; on an Agent span, of the run
+	// FinishVague: Finish is FinishStop, but this emitter says so of replies that
+	// ask for tools too, and the reply itself was not captured.
+	FinishVague bool
 	// HasOutput: on a root, it carries an answer; on a model span, its reply has text.
 	HasOutput bool
 	// AsksTool: the model's reply asks for at least one tool.
 	AsksTool bool
+	// Asked are the tool calls that the model's reply asks for, as far as the
+	// reply was captured. A call asked for is not a call: some emitters have no
+	// span for a call that failed or that never ran.
+	Asked []AskedCall
 	// ToolsOffered: 0 not said, 1 none offered, 2 some offered.
 	ToolsOffered uint8
 
@@ -164,6 +177,14 @@ type Facts struct {
 	// Attributes that the files ask for (dimensions, match, CEL), in span
 	// order: pairs of index into the extractor's names, and value.
 	Attributes []Attribute
+
+	reading *reading // scratch memory, kept over spans
+}
+
+// AskedCall is one tool call that a model's reply asks for.
+type AskedCall struct {
+	Name   string
+	CallID uint64 // hash of the tool call id, as Facts.CallID; 0 none
 }
 
 // Attribute is one attribute value that a file asks for.
@@ -188,9 +209,21 @@ type Evaluation struct {
 
 // Reset makes f ready for the next span and keeps its slices' memory.
 func (f *Facts) Reset() {
-	evaluations, attributes := f.Evaluations[:0], f.Attributes[:0]
+	evaluations, attributes, asked, reading := f.Evaluations[:0], f.Attributes[:0], f.Asked[:0], f.reading
 	*f = Facts{Usage: UnknownUsage, CostUSD: math.NaN(), FirstToken: math.NaN(), Documents: Unknown,
-		Evaluations: evaluations, Attributes: attributes}
+		Evaluations: evaluations, Attributes: attributes, Asked: asked, reading: reading}
+}
+
+// Confirm makes the tentative kind the span's kind.
+func (f *Facts) Confirm() {
+	if f.Tentative == Other {
+		return
+	}
+	f.Kind, f.Convention = f.Tentative, f.TentativeOf
+	if f.Kind == Tool || f.Kind == Model {
+		f.Failed, f.Class, f.Failure = true, Unclassified, FailureError
+	}
+	f.Tentative, f.TentativeOf = Other, ""
 }
 
 // IsAI says whether a convention recognised the span as part of an agent's work.

@@ -1,0 +1,450 @@
+package convention
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// Two values hash alike if they are the same JSON value: the order of keys,
+// white space, escapes and the form of numbers do not matter. A structured
+// attribute hashes as the JSON text that says the same; text that is no JSON
+// as itself. Ids of the single call, which some frameworks put into results,
+// are left out.
+
+const (
+	seedObject = 0x9ae16a3b2f90404f
+	seedArray  = 0xc3a5c85c97cb3127
+	seedNull   = 0xb492b66fbe98f273
+	seedTrue   = 0x9ddfea08eb382d69
+	seedFalse  = 0xd6e8feb86659fd93
+	seedNumber = 0xa0761d6478bd642f
+	maxDepth   = 64 // below, raw text is hashed
+)
+
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^0xe7037ed1a0b428db, b^0x8ebc6af09c88c6e3)
+	return hi ^ lo
+}
+
+// callIDs are members of results and arguments that name the single call.
+func volatileKey(key string) bool {
+	switch key {
+	case "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "call_id":
+		return true
+	}
+	return false
+}
+
+// canonical is what the hashing of one captured value gives.
+type canonical struct {
+	hash  uint64
+	empty bool
+	error bool // the value says itself, as its protocol has it, that the tool failed
+}
+
+// canonicalText hashes a captured text.
+func canonicalText(s string) canonical {
+	t := strings.TrimSpace(s)
+	if t == "" {
+		return canonical{hash: xxhash.Sum64String(""), empty: true}
+	}
+	switch t[0] {
+	case '{', '[', '"':
+		inner, failed := unwrap(t)
+		if hollow(inner) {
+			return canonical{hash: xxhash.Sum64String(""), empty: true, error: failed}
+		}
+		if h, end := hashJSON(inner, 0, 0); end == len(inner) {
+			return canonical{hash: h, error: failed}
+		}
+		return canonical{hash: xxhash.Sum64String(strings.TrimSpace(inner)), error: failed}
+	case 'c':
+		// LangChain in Python prints a message: content='…' name='…' tool_call_id='…'.
+		if strings.HasPrefix(t, "content=") {
+			if i := strings.LastIndex(t, " tool_call_id="); i > 0 {
+				t = t[:i]
+			}
+		}
+	case 'n', 'N':
+		if t == "null" || t == "None" {
+			return canonical{hash: xxhash.Sum64String(""), empty: true}
+		}
+	}
+	return canonical{hash: xxhash.Sum64String(t)}
+}
+
+// unwrap takes the wrapping of frameworks off a JSON value: Traceloop's args
+// and kwargs, a serialised LangChain message, content lists with one part. It
+// gives the inner raw value, or the text of an inner string that is JSON again.
+func unwrap(s string) (inner string, failed bool) {
+	for range 8 {
+		switch {
+		case s == "":
+			return s, failed
+		case s[0] == '[':
+			e := elementsOf(s)
+			if !e.next() {
+				return s, failed
+			}
+			first := e.value
+			if e.next() {
+				return s, failed
+			}
+			part, ok := contentPart(first)
+			if !ok {
+				return s, failed
+			}
+			s = part
+		case s[0] == '{':
+			next, bad, ok := unwrapObject(s)
+			failed = failed || bad
+			if !ok {
+				return s, failed
+			}
+			s = next
+		default:
+			return s, failed
+		}
+	}
+	return s, failed
+}
+
+// contentPart is what a part such as {"type":"text","text":…} or {"json":…}
+// holds.
+func contentPart(raw string) (string, bool) {
+	n, held := 0, ""
+	for m := membersOf(raw); m.next(); {
+		switch m.key {
+		case "text", "json":
+			held = m.value
+			n++
+		case "type", "annotations":
+		default:
+			return "", false
+		}
+	}
+	return held, n == 1
+}
+
+// unwrapObject takes one layer off; ok is false if there is none.
+func unwrapObject(s string) (inner string, failed, ok bool) {
+	var args, kwargs, output, content, input string
+	n, message, sanitize := 0, false, false
+	for m := membersOf(s); m.next(); {
+		if n++; n > 24 {
+			return "", failed, false
+		}
+		switch m.key {
+		case "args":
+			args = m.value
+		case "kwargs":
+			kwargs = m.value
+		case "sanitize_inputs_outputs":
+			sanitize = true
+		case "output":
+			output = m.value
+		case "content":
+			content = m.value
+		case "input_str":
+			input = m.value
+		case "tool_call_id", "lc":
+			message = true
+		case "status":
+			failed = failed || m.value == `"error"` && message
+		case "isError":
+			failed = failed || m.value == "true"
+		}
+	}
+	switch {
+	case message && kwargs != "": // a LangChain constructor: its message is in kwargs
+		return kwargs, failed, true
+	case message && content != "":
+		failed = failed || member(s, "status") == `"error"`
+		return content, failed, true
+	case args != "" && kwargs != "" && (n == 2 || n == 3 && sanitize):
+		if hollow(args) {
+			return kwargs, failed, true
+		}
+		if hollow(kwargs) {
+			return args, failed, true
+		}
+	case input != "" && n > 2:
+		return input, failed, true
+	case n == 1 && output != "" && output[0] == '{' && (member(output, "lc") != "" || member(output, "tool_call_id") != ""):
+		return output, failed, true
+	case content != "" && content[0] == '[' && n <= 3 && member(s, "isError") != "":
+		return content, failed, true
+	}
+	return "", failed, false
+}
+
+// hashJSON hashes the value at s[i] and gives the index behind it and behind
+// white space; -1 if it is no JSON.
+func hashJSON(s string, i, depth int) (uint64, int) {
+	i = skipSpace(s, i)
+	if i >= len(s) {
+		return 0, -1
+	}
+	if depth > maxDepth {
+		end := skipValue(s, i)
+		if end < 0 {
+			return 0, -1
+		}
+		return xxhash.Sum64String(s[i:end]), skipSpace(s, end)
+	}
+	switch s[i] {
+	case '{':
+		sum := uint64(seedObject)
+		if i = skipSpace(s, i+1); i < len(s) && s[i] == '}' {
+			return sum, skipSpace(s, i+1)
+		}
+		for {
+			if i >= len(s) || s[i] != '"' {
+				return 0, -1
+			}
+			end := skipString(s, i)
+			if end < 0 {
+				return 0, -1
+			}
+			raw := s[i+1 : end-1]
+			if i = skipSpace(s, end); i >= len(s) || s[i] != ':' {
+				return 0, -1
+			}
+			var h uint64
+			if h, i = hashJSON(s, i+1, depth+1); i < 0 {
+				return 0, -1
+			}
+			if !volatileKey(raw) {
+				sum += mix(hashString(raw), h) // a sum: the order does not matter
+			}
+			if i >= len(s) {
+				return 0, -1
+			}
+			if s[i] == '}' {
+				return sum, skipSpace(s, i+1)
+			}
+			if s[i] != ',' {
+				return 0, -1
+			}
+			i = skipSpace(s, i+1)
+		}
+	case '[':
+		sum := uint64(seedArray)
+		if i = skipSpace(s, i+1); i < len(s) && s[i] == ']' {
+			return sum, skipSpace(s, i+1)
+		}
+		for {
+			var h uint64
+			if h, i = hashJSON(s, i, depth+1); i < 0 || i >= len(s) {
+				return 0, -1
+			}
+			sum = mix(sum, h)
+			if s[i] == ']' {
+				return sum, skipSpace(s, i+1)
+			}
+			if s[i] != ',' {
+				return 0, -1
+			}
+			i++
+		}
+	case '"':
+		end := skipString(s, i)
+		if end < 0 {
+			return 0, -1
+		}
+		return hashString(s[i+1 : end-1]), skipSpace(s, end)
+	}
+	end := skipValue(s, i)
+	if end < 0 {
+		return 0, -1
+	}
+	h, ok := hashScalar(s[i:end])
+	if !ok {
+		return 0, -1
+	}
+	return h, skipSpace(s, end)
+}
+
+// hashString hashes what a JSON string without its quotes stands for. A string
+// that is JSON itself, as results often are, hashes as that JSON.
+func hashString(raw string) uint64 {
+	if strings.IndexByte(raw, '\\') < 0 {
+		return xxhash.Sum64String(raw)
+	}
+	return hashEscaped(raw)
+}
+
+func hashEscaped(raw string) uint64 {
+	var d xxhash.Digest
+	d.ResetWithSeed(0)
+	var buffer [utf8.UTFMax]byte
+	for raw != "" {
+		n := strings.IndexByte(raw, '\\')
+		if n < 0 || n+1 >= len(raw) {
+			_, _ = d.WriteString(raw)
+			break
+		}
+		_, _ = d.WriteString(raw[:n])
+		c := raw[n+1]
+		raw = raw[n+2:]
+		switch c {
+		case 'n':
+			c = '\n'
+		case 't':
+			c = '\t'
+		case 'r':
+			c = '\r'
+		case 'b':
+			c = '\b'
+		case 'f':
+			c = '\f'
+		case 'u':
+			r, rest := unescape(raw)
+			raw = rest
+			_, _ = d.Write(buffer[:utf8.EncodeRune(buffer[:], r)])
+			continue
+		}
+		buffer[0] = c
+		_, _ = d.Write(buffer[:1])
+	}
+	return d.Sum64()
+}
+
+// unescape reads the four digits behind \u, and a second half behind them.
+func unescape(s string) (rune, string) {
+	r, ok := hex4(s)
+	if !ok {
+		return utf8.RuneError, s
+	}
+	s = s[4:]
+	if r >= 0xd800 && r < 0xdc00 && len(s) >= 6 && s[0] == '\\' && s[1] == 'u' {
+		if low, ok := hex4(s[2:]); ok && low >= 0xdc00 && low < 0xe000 {
+			return (r-0xd800)<<10 + (low - 0xdc00) + 0x10000, s[6:]
+		}
+	}
+	return r, s
+}
+
+func hex4(s string) (rune, bool) {
+	if len(s) < 4 {
+		return 0, false
+	}
+	r := rune(0)
+	for i := range 4 {
+		c := s[i]
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// hashScalar hashes true, false, null and numbers.
+func hashScalar(raw string) (uint64, bool) {
+	switch raw {
+	case "null":
+		return seedNull, true
+	case "true":
+		return seedTrue, true
+	case "false":
+		return seedFalse, true
+	}
+	if c := raw[0]; c != '-' && (c < '0' || c > '9') {
+		return 0, raw == "NaN" || raw == "Infinity"
+	}
+	if n, err := strconv.ParseInt(raw, 10, 64); err == nil {
+		return hashInt(n), true
+	}
+	x, err := strconv.ParseFloat(raw, 64)
+	if err != nil {
+		if math.IsInf(x, 0) { // beyond a double: as written
+			return xxhash.Sum64String(raw), true
+		}
+		return 0, false
+	}
+	return hashFloat(x), true
+}
+
+func hashInt(n int64) uint64 { return mix(seedNumber, uint64(n)) }
+
+func hashFloat(x float64) uint64 {
+	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return hashInt(int64(x))
+	}
+	return mix(seedNumber+1, math.Float64bits(x))
+}
+
+// canonicalValue hashes a captured attribute of any type.
+func canonicalValue(v value) canonical {
+	switch v.Type() {
+	case pcommon.ValueTypeStr:
+		return canonicalText(v.Str())
+	case pcommon.ValueTypeEmpty:
+		return canonical{hash: xxhash.Sum64String(""), empty: true}
+	case pcommon.ValueTypeMap:
+		if v.Map().Len() == 0 {
+			return canonical{hash: xxhash.Sum64String(""), empty: true}
+		}
+	case pcommon.ValueTypeSlice:
+		if v.Slice().Len() == 0 {
+			return canonical{hash: xxhash.Sum64String(""), empty: true}
+		}
+	}
+	return canonical{hash: hashValue(v, 0)}
+}
+
+func hashValue(v value, depth int) uint64 {
+	if depth > maxDepth {
+		return seedNull
+	}
+	switch v.Type() {
+	case pcommon.ValueTypeStr:
+		return xxhash.Sum64String(v.Str())
+	case pcommon.ValueTypeInt:
+		return hashInt(v.Int())
+	case pcommon.ValueTypeDouble:
+		return hashFloat(v.Double())
+	case pcommon.ValueTypeBool:
+		if v.Bool() {
+			return seedTrue
+		}
+		return seedFalse
+	case pcommon.ValueTypeBytes:
+		b := v.Bytes()
+		sum := uint64(b.Len())
+		for i := range b.Len() {
+			sum = mix(sum, uint64(b.At(i)))
+		}
+		return sum
+	case pcommon.ValueTypeMap:
+		sum := uint64(seedObject)
+		for k, e := range v.Map().All() {
+			if !volatileKey(k) {
+				sum += mix(xxhash.Sum64String(k), hashValue(e, depth+1))
+			}
+		}
+		return sum
+	case pcommon.ValueTypeSlice:
+		sum := uint64(seedArray)
+		s := v.Slice()
+		for i := range s.Len() {
+			sum = mix(sum, hashValue(s.At(i), depth+1))
+		}
+		return sum
+	}
+	return seedNull
+}

@@ -1,0 +1,96 @@
+package convention
+
+import "go.opentelemetry.io/collector/pdata/ptrace"
+
+// genkitVocabulary is Google's Genkit: every fact is JSON text.
+var genkitVocabulary = vocabulary{
+	name:   "genkit",
+	scopes: []string{"genkit-tracer*", "genkit*"},
+	keys: []key{
+		{"genkit:metadata:subtype", slotKind, 0},
+		{"genkit:type", slotKind, 1},
+		{"genkit:name", slotToolName, 0},
+		{"genkit:isRoot", slotNested, 0},
+		{"genkit:input", slotArgs, 0},
+		{"genkit:output", slotResult, 0},
+		{"genkit:state", slotState, 0},
+		{"genkit:path", slotMark, 0},
+	},
+	kinds: map[string]Kind{
+		"flow": Agent, "agent": Agent, "session-flow": Agent, "model": Model, "background-model": Model, "tool": Tool,
+		"retriever": Retrieval, "indexer": Step, "embedder": Step, "reranker": Step, "prompt": Step,
+		"executable-prompt": Step, "util": Step, "evaluator": Evaluator, "flowStep": Step, "promptTemplate": Step,
+		"helper": Step, "action": Step,
+	},
+	read: readGenkit,
+}
+
+func readGenkit(r *reading, f *Facts, s ptrace.Span) {
+	if r.textFrom(genkit, slotState) == "error" {
+		f.fail("")
+	}
+	if r.own != 1<<genkit {
+		return
+	}
+	name, out := r.textFrom(genkit, slotToolName), r.textFrom(genkit, slotResult)
+	f.Nested = false
+	switch f.Kind {
+	case Agent:
+		f.AgentName = name
+		f.Placeholder = placeholder(name)
+	case Step:
+		// generate without a flow round it is the run; it calls itself for every
+		// tool round.
+		if root, ok := r.from(genkit, slotNested); ok && truth(root) && r.textFrom(genkit, slotKind) == "util" {
+			f.Kind, f.AgentName = Agent, name
+			f.Placeholder = true
+			f.readAnswer(r)
+		}
+	case Model:
+		f.ModelName = name
+		f.Usage = genkitUsage(out)
+		if !f.AsksTool && f.Finish == FinishNone {
+			f.setFinish(finishWord(text(member(out, "finishReason"))))
+		}
+		if f.AsksTool && f.Finish == FinishStop {
+			f.Finish = FinishTool
+		}
+		if in := r.textFrom(genkit, slotArgs); in != "" {
+			f.ToolsOffered = max(f.ToolsOffered, toolsIn(in))
+		}
+	case Retrieval:
+		f.Documents = documentsIn(out)
+	case Evaluator:
+		// Test cases below it carry the scores.
+	case Other, Unrecognised:
+		if member(out, "evaluation") != "" {
+			f.Kind, f.Convention = Evaluator, "genkit"
+		}
+	}
+}
+
+// genkitUsage reads the usage of a model's response.
+func genkitUsage(out string) Usage {
+	u := UnknownUsage
+	total := Unknown
+	m := membersOf(member(out, "usage"))
+	for m.next() {
+		switch m.key {
+		case "inputTokens":
+			u.Input = countText(m.value)
+		case "outputTokens":
+			u.Output = countText(m.value)
+		case "totalTokens":
+			total = countText(m.value)
+		case "cachedContentTokens":
+			u.CachedInput = countText(m.value)
+		case "thoughtsTokens":
+			u.Reasoning = countText(m.value)
+		}
+	}
+	// Thoughts are outside of output where the total says so.
+	if u.Reasoning > 0 && u.Input != Unknown && u.Output != Unknown && total == u.Input+u.Output+u.Reasoning {
+		u.Output += u.Reasoning
+	}
+	return u
+}

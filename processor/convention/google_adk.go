@@ -1,0 +1,109 @@
+package convention
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// googleADKVocabulary is Google's Agent Development Kit in its languages. It
+// speaks OpenTelemetry's, except for its model span call_llm and its root
+// invocation.
+var googleADKVocabulary = vocabulary{
+	name:   "google_adk",
+	scopes: []string{"gcp.vertex.agent*", "google.adk*", "google_adk*", "google.golang.org/adk*"},
+	keys: []key{
+		{"gcp.vertex.agent.invocation_id", slotRunID, 0},
+		{"gcp.vertex.agent.session_id", slotMark, 0},
+		{"gcp.vertex.agent.event_id", slotMark, 0},
+		{"gcp.vertex.agent.llm_request", slotRequest, 0},
+		{"gcp.vertex.agent.llm_response", slotReply, 0},
+		{"gcp.vertex.agent.tool_call_args", slotArgs, 0},
+		{"gcp.vertex.agent.tool_response", slotResult, 0},
+		{"gen_ai.workflow.nested", slotNested, 0},
+	},
+	named: adkKind,
+	read:  readADK,
+}
+
+func adkKind(name string, _ bool) Kind {
+	switch {
+	case name == "invocation", strings.HasPrefix(name, "invocation "),
+		strings.HasPrefix(name, "agent_run "), strings.HasPrefix(name, "invoke_agent"):
+		return Agent
+	case name == "call_llm":
+		return Model
+	case strings.HasPrefix(name, "execute_tool "):
+		return Tool
+	case name == "execute_tool":
+		return Tool
+	case name == "compact_events", name == "send_data":
+		return Step
+	}
+	return Other
+}
+
+func readADK(r *reading, f *Facts, s ptrace.Span) {
+	switch f.Kind {
+	case Tool:
+		if f.ToolName == "" {
+			f.ToolName = strings.TrimPrefix(s.Name(), "execute_tool ")
+		}
+		// A tool that throws ends its span before any attribute is set: that is
+		// how this emitter says that it failed.
+		if r.attributes == 0 {
+			f.Failed, f.Class, f.Failure = true, max(f.Class, Unclassified), max(f.Failure, FailureError)
+		}
+	case Model:
+		// The same goes for a model call.
+		if r.attributes == 0 {
+			f.Failed, f.Class, f.Failure = true, max(f.Class, Unclassified), max(f.Failure, FailureError)
+			return
+		}
+		reply := r.textFrom(googleADK, slotReply)
+		if u, ok := geminiUsage(reply); ok {
+			f.Usage = u
+		} else if f.Usage.Reasoning == Unknown && s.Name() == "call_llm" {
+			// Output leaves out the thoughts, whose number is not said.
+			f.Usage.Output = Unknown
+		}
+		if !r.replySeen && !f.AsksTool && f.Finish == FinishStop {
+			f.FinishVague = true
+		}
+	}
+}
+
+// geminiUsage reads the usage metadata of a Gemini response in JSON.
+func geminiUsage(response string) (Usage, bool) {
+	u := UnknownUsage
+	raw := member(response, "usageMetadata")
+	if raw == "" {
+		raw = member(response, "usage_metadata")
+	}
+	if raw == "" {
+		return u, false
+	}
+	candidates, total := Unknown, Unknown
+	m := membersOf(raw)
+	for m.next() {
+		switch m.key {
+		case "promptTokenCount", "prompt_token_count":
+			u.Input = countText(m.value)
+		case "candidatesTokenCount", "candidates_token_count":
+			candidates = countText(m.value)
+		case "thoughtsTokenCount", "thoughts_token_count":
+			u.Reasoning = countText(m.value)
+		case "cachedContentTokenCount", "cached_content_token_count":
+			u.CachedInput = countText(m.value)
+		case "totalTokenCount", "total_token_count":
+			total = countText(m.value)
+		}
+	}
+	switch {
+	case candidates != Unknown:
+		u.Output = candidates + max(u.Reasoning, 0)
+	case total != Unknown && u.Input != Unknown && total >= u.Input:
+		u.Output = total - u.Input
+	}
+	return u, u.Known()
+}

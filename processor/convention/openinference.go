@@ -1,0 +1,94 @@
+package convention
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// openInferenceVocabulary is Arize's OpenInference.
+var openInferenceVocabulary = vocabulary{
+	name:   "openinference",
+	scopes: []string{"openinference.*", "@arizeai/openinference-*"},
+	keys: []key{
+		{"openinference.span.kind", slotKind, 0},
+		{"agent.name", slotAgentName, 0},
+		{"graph.node.name", slotAgentName, 1},
+		{"graph.node.id", slotAgentName, 2},
+
+		{"llm.model_name", slotModel, 0},
+		{"embedding.model_name", slotModel, 1},
+		{"llm.token_count.prompt", slotInput, 0},
+		{"llm.token_count.prompt_details.cache_read", slotCacheRead, 0},
+		{"llm.token_count.prompt_details.cache_input", slotCacheRead, 1},
+		{"llm.token_count.prompt_details.cache_write", slotCacheWrite, 0},
+		{"llm.token_count.completion", slotOutput, 0},
+		{"llm.token_count.completion_details.reasoning", slotReasoning, 0},
+		{"llm.token_count.total", slotTotal, 0},
+		{"llm.cost.total", slotCost, 0},
+		{"llm.cost.prompt", slotCostInput, 0},
+		{"llm.cost.completion", slotCostOutput, 0},
+		{"llm.finish_reason", slotFinish, 0},
+		{"smolagents.tools_names", slotTools, 0},
+		{"smolagents.max_steps", slotMark, 0},
+
+		{"tool.name", slotToolName, 0},
+		{"tool.id", slotCallID, 0},
+		{"tool_call.id", slotCallID, 1},
+		{"input.value", slotArgs, 0},
+		{"output.value", slotResult, 0},
+	},
+	prefixes: []prefix{
+		{"llm.output_messages.", readOutputMessage},
+		{"llm.tools.", func(r *reading, _ string, _ value) { r.offered = true }},
+		{"retrieval.documents.", readDocument},
+		{"reranker.output_documents.", readDocument},
+		{"annotations.", readNumberedEvaluation(targetSpan)},
+		{"trace.evaluations.", readNumberedEvaluation(targetTrace)},
+		{"trace.annotations.", readNumberedEvaluation(targetTrace)},
+		{"session.evaluations.", readNumberedEvaluation(targetNone)},
+		{"session.annotations.", readNumberedEvaluation(targetNone)},
+	},
+	kinds: map[string]Kind{
+		"AGENT": Agent, "CHAIN": Chain, "LLM": Model, "TOOL": Tool, "RETRIEVER": Retrieval, "RERANKER": Step,
+		"EMBEDDING": Step, "PROMPT": Step, "GUARDRAIL": Guardrail, "EVALUATOR": Evaluator,
+	},
+	read: readOpenInference,
+}
+
+func readOpenInference(r *reading, f *Facts, s ptrace.Span) {
+	if f.Kind == Retrieval && f.Documents == Unknown {
+		// A retriever that found nothing has no numbered documents.
+		if out := r.textFrom(openInference, slotResult); out != "" && !redacted(out) {
+			f.Documents = documentsIn(out)
+		}
+	}
+}
+
+// readOutputMessage reads the flattened reply of a model, llm.output_messages.N.….
+func readOutputMessage(r *reading, rest string, v value) {
+	r.seen |= 1 << openInference
+	n, field := cutNumber(rest)
+	field, ok := strings.CutPrefix(field, "message.")
+	if n < 0 || !ok {
+		return
+	}
+	r.replySeen = true
+	switch {
+	case strings.HasPrefix(field, "tool_calls."):
+		r.askNumbered(field[len("tool_calls."):], v)
+	case field == "content", strings.HasPrefix(field, "content."),
+		strings.HasPrefix(field, "contents.") && strings.HasSuffix(field, ".message_content.text"):
+		if text := v.Str(); !blank(text) && !redacted(text) {
+			r.replyText = true
+		}
+	}
+}
+
+// readDocument counts numbered documents.
+func readDocument(r *reading, rest string, _ value) {
+	r.seen |= 1 << openInference
+	if n, _ := cutNumber(rest); n >= 0 {
+		r.documents = max(r.documents, int64(n)+1)
+	}
+}

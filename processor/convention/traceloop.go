@@ -1,0 +1,64 @@
+package convention
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// traceloopVocabulary is OpenLLMetry's own part; its model spans speak
+// OpenTelemetry's.
+var traceloopVocabulary = vocabulary{
+	name:   "traceloop",
+	scopes: []string{"@traceloop/*", "traceloop*", "opentelemetry.instrumentation.openai_agents*"},
+	keys: []key{
+		{"traceloop.span.kind", slotKind, 0},
+		{"traceloop.entity.name", slotToolName, 0},
+		{"traceloop.workflow.name", slotWorkflowName, 0},
+		{"traceloop.entity.path", slotMark, 0},
+		{"traceloop.entity.input", slotArgs, 0},
+		{"traceloop.entity.output", slotResult, 0},
+		{"mcp.request.argument", slotArgs, 1},
+		{"mcp.response.value", slotResult, 1},
+		{"llm.request.functions.0.name", slotTools, 0},
+		{"gen_ai.task.status", slotState, 0},
+	},
+	kinds: map[string]Kind{
+		"workflow": Agent, "agent": Agent, "tool": Tool,
+		"task": Step, "session": Step, "handoff": Step,
+	},
+	read: readTraceloop,
+}
+
+func readTraceloop(r *reading, f *Facts, s ptrace.Span) {
+	kind, entity := r.textFrom(traceloop, slotKind), r.textFrom(traceloop, slotToolName)
+	switch {
+	case f.Kind == Agent && kind == "task":
+		// CrewAI calls its tasks agents too.
+		f.Kind = Step
+	case f.Kind == Agent && kind == "workflow":
+		if entity != "" {
+			f.WorkflowName = entity
+		}
+		// withConversation wraps every turn in a workflow named after the
+		// conversation, of which there are as many as customers.
+		if strings.HasPrefix(entity, "conversation.") && strings.HasPrefix(s.Name(), entity) {
+			f.Kind, f.WorkflowName = Step, ""
+		}
+	case f.Kind == Agent && f.AgentName == "":
+		f.AgentName = entity
+		f.Placeholder = placeholder(entity)
+	case f.Kind == Other && r.documents != Unknown:
+		// A vector database's query; only its events tell it.
+		f.Kind, f.Convention, f.Documents = Retrieval, "traceloop", r.documents
+	}
+}
+
+func traceloopEvent(r *reading, f *Facts, e ptrace.SpanEvent) {
+	switch e.Name() {
+	case "db.query.result":
+		r.documents = max(r.documents, 0) + 1
+	case "db.query.embeddings":
+		r.documents = max(r.documents, 0)
+	}
+}

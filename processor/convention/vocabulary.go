@@ -1,0 +1,184 @@
+package convention
+
+import "go.opentelemetry.io/collector/pdata/ptrace"
+
+// slot is a fact's raw value, before it is read: every key of every
+// vocabulary feeds one slot.
+type slot uint8
+
+const (
+	noSlot   slot = iota
+	slotMark      // says whose span it is, and nothing else
+
+	slotKind
+	slotAgentName
+	slotWorkflowName
+	slotRunID
+	slotNested
+
+	slotModel
+	slotResponseID
+	slotInput
+	slotCacheRead
+	slotCacheWrite
+	slotOutput
+	slotReasoning
+	slotTotal
+	slotUsageJSON
+	slotCost
+	slotCostInput
+	slotCostOutput
+	slotCostCurrency
+	slotCostJSON
+	slotFirstToken       // seconds
+	slotFirstTokenMillis // milliseconds
+	slotFirstTokenTime   // a point in time, RFC 3339
+	slotFinish
+	slotReply     // what the model or the agent says
+	slotToolCalls // tool calls of the reply, where they have a key of their own
+	slotTools     // tools offered
+	slotRequest   // JSON that holds, among other things, the tools offered
+
+	slotToolName
+	slotCallID
+	slotArgs
+	slotResult
+	slotToolStatus
+	slotDeferral // a tool call put off until a person approves
+	slotDocuments
+
+	slotErrorType
+	slotErrorText
+	slotLevel // severity that stands for a status
+	slotState
+
+	slotHTTPMethod // marks a span of an HTTP client or server
+	slotMessaging  // marks a span of a queue
+	slotHTTPStatus
+	slotRPCStatus
+
+	slotSpanType // a span type that overrides every kind
+	slotFeedback
+	slotTargetTrace
+	slotTargetSpan
+
+	slots
+)
+
+// vocabularyID is a vocabulary's place in [vocabularies]. The order is the one
+// in which a fact is looked for outside the span's own vocabulary.
+type vocabularyID uint8
+
+const (
+	otelGenAI vocabularyID = iota
+	openInference
+	vercel
+	traceloop
+	googleADK
+	pydanticAI
+	strands
+	langfuse
+	langSmith
+	genkit
+	mastra
+	anyAgent
+	mlflow
+	llmRequest
+	shared // attributes of every convention, such as error.type
+	geminiCLI
+	claudeCode
+	vocabularyCount
+)
+
+// private vocabularies have names so bare that they are read for their own spans only.
+const private = uint32(1)<<claudeCode | uint32(1)<<llmRequest | uint32(1)<<geminiCLI
+
+// vocabulary is one telemetry convention as a table: its attribute keys, its
+// kind words and the readers of what no table can say.
+type vocabulary struct {
+	name string
+	keys []key
+	// prefixes are families of numbered keys, read as they are met.
+	prefixes []prefix
+	// kinds are the words of slotKind.
+	kinds map[string]Kind
+	// kind replaces kinds where one word is not enough.
+	kind func(r *reading, word string) Kind
+	// scopes are instrumentation scopes that emit this vocabulary. A final *
+	// stands for any ending.
+	scopes []string
+	// named recognises spans of the vocabulary's scopes that carry no kind
+	// word. bare is true if the span has no attributes at all.
+	named func(name string, bare bool) Kind
+	// read completes or corrects the facts that the tables gave, for spans that
+	// carry the vocabulary's keys or scope.
+	read func(r *reading, f *Facts, s ptrace.Span)
+}
+
+type key struct {
+	name string
+	slot slot
+	rank uint8 // within the vocabulary; the lowest present wins
+}
+
+type prefix struct {
+	text string
+	read func(r *reading, rest string, v value)
+}
+
+var vocabularies = [vocabularyCount]*vocabulary{
+	otelGenAI:     &otelGenAIVocabulary,
+	openInference: &openInferenceVocabulary,
+	vercel:        &vercelVocabulary,
+	traceloop:     &traceloopVocabulary,
+	googleADK:     &googleADKVocabulary,
+	pydanticAI:    &pydanticAIVocabulary,
+	strands:       &strandsVocabulary,
+	langfuse:      &langfuseVocabulary,
+	langSmith:     &langSmithVocabulary,
+	genkit:        &genkitVocabulary,
+	mastra:        &mastraVocabulary,
+	anyAgent:      &anyAgentVocabulary,
+	mlflow:        &mlflowVocabulary,
+	llmRequest:    &llmRequestVocabulary,
+	geminiCLI:     &geminiCLIVocabulary,
+	shared:        &sharedVocabulary,
+	claudeCode:    &claudeCodeVocabulary,
+}
+
+// resolution is the order in which vocabularies are asked for the span's kind:
+// the first that knows the word is the span's own vocabulary.
+var resolution = [...]vocabularyID{openInference, otelGenAI, vercel, traceloop, langfuse, llmRequest,
+	langSmith, mlflow, mastra, genkit, strands, claudeCode}
+
+// emitters are vocabularies of frameworks that speak another vocabulary with
+// an accent: they give the span's convention its name when their keys or
+// their scope are seen.
+const emitters = uint32(1)<<googleADK | uint32(1)<<pydanticAI | uint32(1)<<strands | uint32(1)<<mastra |
+	uint32(1)<<anyAgent | uint32(1)<<geminiCLI
+
+// sharedVocabulary has the attributes that any convention may use.
+var sharedVocabulary = vocabulary{
+	name: "shared",
+	keys: []key{
+		{"error.type", slotErrorType, 0},
+		{"error.message", slotErrorText, 0},
+		{"http.request.method", slotHTTPMethod, 0},
+		{"http.method", slotHTTPMethod, 1},
+		{"http.response.status_code", slotHTTPStatus, 0},
+		{"http.status_code", slotHTTPStatus, 1},
+		{"rpc.grpc.status_code", slotRPCStatus, 0},
+		{"rpc.response.status_code", slotRPCStatus, 1},
+		{"messaging.system", slotMessaging, 0},
+		{"messaging.operation.name", slotMessaging, 1},
+	},
+}
+
+// llmRequestVocabulary is the kind key of the first LLM instrumentations.
+var llmRequestVocabulary = vocabulary{
+	name: "traceloop",
+	keys: []key{{"llm.request.type", slotKind, 0}},
+	kinds: map[string]Kind{
+		"chat": Model, "completion": Model, "embedding": Step, "rerank": Step,
+	},
+}
