@@ -141,6 +141,7 @@ func modelNames(model string) func(yield func(string) bool) {
 		if stripped != name && !yield(canonicalModel(stripped)) {
 			return
 		}
+		// A Bedrock name has its version after its date.
 		for _, suffix := range []*regexp.Regexp{bedrockVersion, versionSuffix} {
 			if shorter := suffix.ReplaceAllString(stripped, ""); shorter != stripped && shorter != "" {
 				stripped = shorter
