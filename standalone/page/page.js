@@ -1,0 +1,31 @@
+// Replaces the content every few seconds and keeps what is folded open. Without
+// script, the browser reloads the page instead.
+(function () {
+  var main = document.querySelector("main");
+  var seconds = Number(main.dataset.refresh) || 5;
+  var lost = document.getElementById("lost");
+  var since = null;
+  async function refresh() {
+    if (document.hidden) return;
+    try {
+      var response = await fetch(location.pathname, { cache: "no-store" });
+      if (!response.ok) throw new Error(response.status);
+      var next = new DOMParser().parseFromString(await response.text(), "text/html").querySelector("main");
+      var open = Array.from(main.querySelectorAll("details[open]"), function (d) { return d.id; });
+      open.forEach(function (id) {
+        var d = next.querySelector("details[id=" + JSON.stringify(id) + "]");
+        if (d) d.open = true;
+      });
+      var selection = String(getSelection());
+      if (!selection) main.innerHTML = next.innerHTML;
+      since = null;
+      lost.hidden = true;
+    } catch (e) {
+      since = since || new Date();
+      lost.hidden = false;
+      lost.querySelector("time").textContent = since.toLocaleTimeString();
+    }
+  }
+  setInterval(refresh, seconds * 1000);
+  document.addEventListener("visibilitychange", refresh);
+})();
