@@ -22,8 +22,8 @@ func objective(b *board, f *slo.File, o *slo.Objective, several bool) {
 	target, _ := o.Target.Float64()
 	tolerated, _ := o.Budget().Float64()
 	b.add(number(what{"Measured", ratio,
-		fmt.Sprintf("Good events over good and bad ones during the last %s. The objective is %s%%.", rules.Duration(window), o.Target.Shift(2))},
-		query{rules.Objective(f, o), "objective" + agentSuffix(f)},
+		fmt.Sprintf("Good events over good and bad ones during the last %s. The objective: %s.", rules.Duration(window), rules.Sentence(o))},
+		query{rules.EachObjective(f, o), "objective" + agentSuffix(f)},
 		query{rules.SuccessRatio(f, o, window), "measured" + agentSuffix(f)}).
 		Decimals(2).Thresholds(steps(red, step{target, green})).ColorScheme(byThreshold()).
 		OverrideByRegexp("/^objective/", []dashboard.DynamicConfigValue{fixed(grey)}), 6, 5)

@@ -93,7 +93,7 @@ func budgets(set *slo.Set) *table.PanelBuilder {
 		name, unit string
 		expression func(*slo.File) string
 	}{
-		{"Objective", ratio, func(f *slo.File) string { return rules.Objective(f, nil) }},
+		{"Objective", ratio, func(f *slo.File) string { return rules.EachObjective(f, nil) }},
 		{"Measured", ratio, func(f *slo.File) string { return rules.SuccessRatio(f, nil, budgetWindow(f)) }},
 		{"Budget left", ratio, func(f *slo.File) string { return rules.BudgetRemaining(f, nil) }},
 		{"Burn rate, last hour", times, func(f *slo.File) string { return rules.BurnRate(f, nil, hour(f)) }},
@@ -103,7 +103,7 @@ func budgets(set *slo.Set) *table.PanelBuilder {
 	var queries []query
 	rename := map[string]string{"slo_service": "Service", "environment": "Environment", "slo": "SLO", "agent": "Agent"}
 	for i, c := range columns {
-		queries = append(queries, query{each(set, c.expression), ""})
+		queries = append(queries, query{each(set, func(f *slo.File) string { return rules.AnyEnvironment(c.expression(f)) }), ""})
 		rename["Value #"+refID(i)] = c.name
 	}
 	p := list(what{"Error budgets", ratio,

@@ -103,6 +103,7 @@ func list(w what, queries ...query) *table.PanelBuilder {
 	return table.NewPanelBuilder().
 		Title(w.title).Description(w.description).Unit(w.unit).
 		Datasource(datasource()).Targets(instant(queries, prometheus.PromQueryFormatTable)).
+		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{"sum"})).
 		NoValue("none")
 }
 

@@ -97,3 +97,22 @@ func mean(metric string, f *slo.File, window time.Duration) string {
 	}
 	return of("_sum") + " / (" + of("_count") + " > 0)"
 }
+
+// EachObjective is the target of an SLO with the labels of its other series:
+// where budgets are kept per agent, once for each agent.
+func EachObjective(f *slo.File, o *slo.Objective) string {
+	if f == nil || len(f.By) == 0 {
+		return Objective(f, o)
+	}
+	on := LabelService + ", " + LabelSLO
+	if f.Environment != "" {
+		on += ", " + LabelEnvironment
+	}
+	return BudgetRemaining(f, o) + " * 0 + on (" + on + ") group_left " + Objective(f, o)
+}
+
+// AnyEnvironment gives series without an environment the value "any", so that
+// a table keeps their rows apart from those of an environment.
+func AnyEnvironment(expression string) string {
+	return "label_replace(" + expression + `, "` + LabelEnvironment + `", "any", "` + LabelEnvironment + `", "")`
+}
