@@ -12,17 +12,18 @@ import (
 
 // Derived is one object of derive's JSON output: what was read of one run.
 type Derived struct {
-	Run         string    `json:"run"`
-	TraceID     string    `json:"trace_id"`
-	Service     string    `json:"service"`
-	Environment string    `json:"environment"`
-	Agent       string    `json:"agent"`
-	Outcome     string    `json:"outcome"`
-	Completion  string    `json:"completion"`
-	Start       time.Time `json:"start"`
-	Duration    *float64  `json:"duration_seconds"`
-	ModelCalls  *int64    `json:"model_calls"`
-	ToolCalls   struct {
+	Run           string    `json:"run"`
+	TraceID       string    `json:"trace_id"`
+	Service       string    `json:"service"`
+	Environment   string    `json:"environment"`
+	Agent         string    `json:"agent"`
+	Outcome       string    `json:"outcome"`
+	OutcomeReason string    `json:"outcome_reason"`
+	Completion    string    `json:"completion"`
+	Start         time.Time `json:"start"`
+	Duration      *float64  `json:"duration_seconds"`
+	ModelCalls    *int64    `json:"model_calls"`
+	ToolCalls     struct {
 		OK     int64            `json:"ok"`
 		Failed map[string]int64 `json:"failed"`
 	} `json:"tool_calls"`
@@ -45,7 +46,6 @@ type Derived struct {
 func ReadDerived(output []byte) ([]Derived, error) {
 	var runs []Derived
 	lines := json.NewDecoder(bytes.NewReader(output))
-	lines.DisallowUnknownFields()
 	for {
 		var run Derived
 		switch err := lines.Decode(&run); err {
@@ -67,6 +67,8 @@ func (d *Derived) Fact(name string) string {
 		return d.Agent
 	case "outcome":
 		return d.Outcome
+	case "outcome_reason":
+		return d.OutcomeReason
 	case "completion":
 		return d.Completion
 	case "duration_seconds":

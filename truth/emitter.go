@@ -85,7 +85,7 @@ var Emitters = []Emitter{
 		Agent: "Order support", Agents: map[string]string{"subagent": "Supervisor"},
 	},
 	{
-		Name: "genkit-js", Cached: WithText, Reasoning: WithText,
+		Name: "genkit-js", Cached: Never, Reasoning: Never, // only in the provider's raw reply
 		Agent: "orderSupport|generate|orderSupport2", Agents: map[string]string{"subagent": "support", "rag-plain": "helpCentreRag"},
 	},
 	{

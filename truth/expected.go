@@ -89,6 +89,9 @@ func (r *reading) run() ExpectedRun {
 	}
 	r.add("agent", agent)
 	r.add("outcome", outcome)
+	if outcome == "escalated" {
+		r.add("outcome_reason", "paused") // nobody took over: the run waits for a person
+	}
 	// The end of the input completes what the quiet period would have completed.
 	r.add("completion", "root_ended|end_of_input")
 	r.duration()
@@ -300,6 +303,9 @@ func (r *reading) slos(run *ExpectedRun, outcome string) {
 	for name, verdict := range verdicts(outcome, evidence, repeated) {
 		run.Facts = append(run.Facts, Fact{Name: "slo." + name, Want: verdict})
 	}
+	if r.scene.Retrieved {
+		run.accept("bad", "a reader of tool calls sees none: the documents came from a retriever span", "slo.tool_free")
+	}
 	if outcome == "answered" && !evidence {
 		f := Fact{Name: "slo.tool_free.reason", Want: "no_call"}
 		if calls > 0 {
@@ -314,12 +320,12 @@ func (r *reading) slos(run *ExpectedRun, outcome string) {
 	run.readCost()
 }
 
-// readCost: a cost that may be unknown makes the verdict unknown, unless the
-// run is excluded first.
+// readCost: a cost that may be unknown makes the verdict unknown, also where a
+// run is excluded only because it is known to be cheap.
 func (r *ExpectedRun) readCost() {
 	cost, verdict := r.Fact("cost_usd"), r.Fact("slo.cost")
 	for _, a := range cost.Accept {
-		if a.Value == Null && verdict.Want == "good" {
+		if a.Value == Null && (verdict.Want == "good" || verdict.Want == "excluded") {
 			r.accept("unknown", a.Why, "slo.cost")
 		}
 	}
@@ -337,7 +343,7 @@ func (r *ExpectedRun) acceptOutcome(outcome, why string) {
 	}
 }
 
-var factOrder = []string{"agent", "outcome", "completion", "duration_seconds", "model_calls", "tool_calls.ok", "tool_calls.failed", "tool_calls.class",
+var factOrder = []string{"agent", "outcome", "outcome_reason", "completion", "duration_seconds", "model_calls", "tool_calls.ok", "tool_calls.failed", "tool_calls.class",
 	"tokens.input", "tokens.cached_input", "tokens.output", "tokens.reasoning", "cost_usd",
 	"slo.completion", "slo.correctness", "slo.latency", "slo.grounding", "slo.cost", "slo.tool_free", "slo.tool_free.reason", "slo.no_progress"}
 

@@ -88,7 +88,10 @@ func matches(got, want string, within *Interval) bool {
 	return false
 }
 
-func isUnknown(value string) bool { return value == Null || value == "unknown" }
+// isUnknown: a failure without a class is known to have failed, and no more.
+func isUnknown(value string) bool {
+	return value == Null || value == "unknown" || strings.HasPrefix(value, "unclassified:")
+}
 
 // Wanted is the expectation as text.
 func (f *Fact) Wanted() string {

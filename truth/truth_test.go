@@ -5,9 +5,6 @@ import (
 	"flag"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -128,109 +125,4 @@ func TestAllIsWellIsWrong(t *testing.T) {
 			t.Errorf("%s may be read as answered", name)
 		}
 	}
-}
-
-// sloctl builds the command line once and returns its path.
-func sloctl(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "sloctl")
-	build := exec.Command("go", "build", "-o", binary, "../cmd/sloctl")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Skipf("the command line does not build: %s", output)
-	}
-	return binary
-}
-
-func derive(t *testing.T, binary string, files ...string) []Derived {
-	t.Helper()
-	command := exec.Command(binary, append([]string{"derive", "-f", "../examples/support-agent/slo.yaml", "-o", "json"}, files...)...)
-	var output, talk bytes.Buffer
-	command.Stdout, command.Stderr = &output, &talk
-	if err := command.Run(); err != nil {
-		t.Errorf("derive %s: %v\n%s", strings.Join(files, " "), err, talk.String())
-		return nil
-	}
-	runs, err := ReadDerived(output.Bytes())
-	if err != nil {
-		t.Errorf("derive %s: %v", strings.Join(files, " "), err)
-	}
-	return runs
-}
-
-func judge(t *testing.T, report *Report, least float64) {
-	t.Helper()
-	var text strings.Builder
-	report.Write(&text)
-	t.Log(text.String())
-	tally := report.Required()
-	if tally[Wrong] > 0 {
-		t.Errorf("%d facts contradict the truth", tally[Wrong])
-	}
-	if tally[Unexplained] > 0 {
-		t.Errorf("%d facts are unknown although the telemetry carries them", tally[Unexplained])
-	}
-	if agreement := tally.Agreement(); agreement < least {
-		t.Errorf("%.1f%% of the facts agree with the truth, want %.0f%%", 100*agreement, 100*least)
-	}
-	for _, f := range report.Findings {
-		if f.Grade == Wrong {
-			t.Logf("WRONG %s run %d: %s is %s, truth %s", f.Recording, f.Run, f.Fact, f.Got, f.Want)
-		}
-	}
-}
-
-// Over the conventions that must be read nothing contradicts what happened, and
-// nine facts in ten agree with it; the others say why they are less.
-func TestRecorded(t *testing.T) {
-	binary := sloctl(t)
-	folder := t.TempDir()
-	var report Report
-	for _, x := range expectedOfAll(t) {
-		var files []string
-		for _, file := range x.Files {
-			files = append(files, extract(t, folder, file))
-		}
-		var runs []Derived
-		if len(files) > 0 {
-			runs = derive(t, binary, files...)
-		}
-		report.Add(x, runs)
-	}
-	judge(t, &report, 0.9)
-}
-
-func extract(t *testing.T, folder, file string) string {
-	t.Helper()
-	path := filepath.Join(folder, filepath.FromSlash(file))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	from, err := Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer from.Close()
-	data, err := io.ReadAll(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// The published dumps are not copied into the repository: without them beside
-// it, there is nothing to compare.
-func TestPublic(t *testing.T) {
-	const folder = "../../shared/data/public"
-	if _, err := os.Stat(folder); err != nil {
-		t.Skip("no published dumps beside the repository")
-	}
-	binary := sloctl(t)
-	var report Report
-	for _, x := range Public {
-		report.Add(x, derive(t, binary, filepath.Join(folder, x.Files[0])))
-	}
-	judge(t, &report, 0.9)
 }

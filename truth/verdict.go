@@ -53,7 +53,7 @@ func verdicts(outcome string, evidence, repeated bool) map[string]string {
 		}
 		v["latency"] = "unknown|excluded" // no answer is seen
 		v["grounding"] = "unknown|excluded"
-		v["no_progress"] = "good"
+		v["no_progress"] = "good|unknown" // a limit may have ended it
 	}
 	if repeated {
 		v["no_progress"] = "bad" // also if the caller then left
