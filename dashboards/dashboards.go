@@ -114,6 +114,17 @@ func newBoard(uid, title, description, from string, firing string) *board {
 	return &board{builder: b}
 }
 
+// visible undoes the SDK's default of hiding links and annotations in a menu.
+func visible(d dashboard.Dashboard) dashboard.Dashboard {
+	for i := range d.Links {
+		d.Links[i].Placement = nil
+	}
+	for i := range d.Annotations.List {
+		d.Annotations.List[i].Placement = nil
+	}
+	return d
+}
+
 // board is a dashboard under construction. Panels are numbered as they come.
 type board struct {
 	builder *dashboard.DashboardBuilder
@@ -131,7 +142,10 @@ func (b *board) add(panel cog.Builder[dashboard.Panel], width, height uint32) {
 	b.builder.WithPanel(placed{panel, b.panels, width, height})
 }
 
-func (b *board) build() (dashboard.Dashboard, error) { return b.builder.Build() }
+func (b *board) build() (dashboard.Dashboard, error) {
+	d, err := b.builder.Build()
+	return visible(d), err
+}
 
 // placed is a panel with its number and size.
 type placed struct {
