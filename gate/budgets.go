@@ -22,14 +22,6 @@ type Options struct {
 	By   string    // "agent" or a dimension: a budget per value; "": what the file says
 }
 
-// ErrSelection marks errors of Options, which reading again would not mend.
-var ErrSelection = errors.New("selection")
-
-type selectionError struct{ message string }
-
-func (e selectionError) Error() string        { return e.message }
-func (e selectionError) Is(target error) bool { return target == ErrSelection }
-
 // Read reads the budgets of a set of SLO files, in the order of the files. An
 // SLO without any run has one empty budget. It is an error when the counters
 // cannot be read whole, or when the server has none of the exporter at all.
@@ -38,7 +30,7 @@ func Read(ctx context.Context, api Prometheus, set *slo.Set, options Options) ([
 		options.At = time.Now()
 	}
 	options.At = options.At.Truncate(time.Millisecond) // as Prometheus keeps time
-	if err := options.check(set); err != nil {
+	if err := options.Check(set); err != nil {
 		return nil, err
 	}
 	r := reader{api}
@@ -58,8 +50,8 @@ func Read(ctx context.Context, api Prometheus, set *slo.Set, options Options) ([
 	return all, nil
 }
 
-// check finds names that no file knows.
-func (o Options) check(set *slo.Set) error {
+// Check is an error when an SLO or a dimension is named that no file has.
+func (o Options) Check(set *slo.Set) error {
 	var known []string
 	for _, f := range set.Files {
 		for i := range f.SLOs {
@@ -69,7 +61,7 @@ func (o Options) check(set *slo.Set) error {
 	for _, name := range o.SLOs {
 		if !slices.Contains(known, name) {
 			slices.Sort(known)
-			return selectionError{fmt.Sprintf("no file has an SLO %q; there is %s", name, strings.Join(slices.Compact(known), ", "))}
+			return fmt.Errorf("no file has an SLO %q; there is %s", name, strings.Join(slices.Compact(known), ", "))
 		}
 	}
 	if o.By == "" || o.By == "agent" {
@@ -83,7 +75,7 @@ func (o Options) check(set *slo.Set) error {
 	}
 	if !slices.Contains(dimensions, o.By) {
 		slices.Sort(dimensions[1:])
-		return selectionError{fmt.Sprintf("no file has a dimension %q; budgets can be split by %s", o.By, strings.Join(slices.Compact(dimensions), ", "))}
+		return fmt.Errorf("no file has a dimension %q; budgets can be split by %s", o.By, strings.Join(slices.Compact(dimensions), ", "))
 	}
 	return nil
 }

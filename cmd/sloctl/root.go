@@ -16,7 +16,10 @@ import (
 // verbs are the commands, in the order in which help lists them. A verb is one
 // file: its constructor goes here.
 var verbs = []func() *cobra.Command{
+	newDeriveCommand,
 	newValidateCommand,
+	newExplainCommand,
+	newGenerateCommand,
 	newBudgetCommand,
 	newGateCommand,
 	newVersionCommand,
