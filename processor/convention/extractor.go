@@ -100,7 +100,7 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 	switch f.Kind {
 	case Model:
 		f.readModel(r)
-	case Tool:
+	case Tool, Retrieval:
 		f.readTool(r)
 	case Agent, Step, Chain:
 		f.readUsage(r)
@@ -191,14 +191,16 @@ func (f *Facts) names(r *reading) {
 	f.AgentName = r.text(slotAgentName)
 	f.WorkflowName = r.text(slotWorkflowName)
 	f.RunID = r.text(slotRunID)
-	f.Placeholder = placeholder(f.AgentName)
+	f.Placeholder = placeholder(f.AgentName) || f.AgentName == "" && placeholder(f.WorkflowName)
 	if v, ok := r.get(slotNested); ok && f.Kind == Agent {
 		f.Nested = truth(v)
 	}
 }
 
-// placeholder says whether a name is what an emitter writes when nobody gave
-// the agent one.
+// Placeholder says whether a name is what an emitter writes when nobody gave
+// the agent one: no name while there is a better one.
+func Placeholder(name string) bool { return placeholder(name) }
+
 func placeholder(name string) bool {
 	switch len(name) {
 	case len("agent"):
@@ -530,14 +532,17 @@ func (f *Facts) settle(r *reading, s ptrace.Span) {
 				f.Finish = finishOf(v)
 			}
 		}
-		if r.finish != FinishNone {
-			f.Finish = r.finish
+		if f.Finish == FinishNone || f.Finish == FinishOther {
+			f.setFinish(r.finish)
 		}
 		f.readAnswer(r)
 		if f.Kind == Agent {
 			f.readOffered(r)
 		}
 	case Retrieval:
+		if f.ToolName == "" {
+			f.ToolName = r.name
+		}
 		if f.Documents == Unknown {
 			f.Documents = r.documents
 		}
@@ -550,8 +555,13 @@ func (f *Facts) settle(r *reading, s ptrace.Span) {
 	if len(r.evaluations) > 0 || r.mask[slotFeedback] != 0 {
 		r.evaluate(f, s)
 	}
-	if f.Failure == FailurePaused {
+	switch f.Failure {
+	case FailurePaused:
 		f.Failed, f.Class = false, ClassNone
+	case FailureLimit, FailureNoProgress, FailureCancelled, FailureGuardrail:
+		if f.Failed {
+			f.Class = Unclassified // whatever code went with it
+		}
 	}
 }
 

@@ -120,7 +120,9 @@ type Facts struct {
 	WorkflowName string
 	SpanName     string // a name for the root of last resort
 	RunID        string // run id that the framework gives; joins traces
-	Placeholder  bool   // AgentName is the emitter's placeholder, such as "Agent Workflow"
+	// Placeholder: AgentName, or WorkflowName where there is none, is what the
+	// emitter writes when nobody gave a name, such as "Agent Workflow".
+	Placeholder bool
 	// Nested: the emitter says that this Agent span is below another one.
 	Nested bool
 	// Tentative is the kind that the span's name alone suggests when neither

@@ -180,8 +180,13 @@ func (f *Facts) blame(s string) {
 	if failure := failureOf(lower); failure != FailureNone && f.Failure <= FailureError {
 		f.Failure = failure
 	}
-	if f.Class == ClassNone || f.Class == Unclassified {
+	switch f.Class {
+	case ClassNone, Unclassified:
 		f.Class = classify(lower)
+	case Unrecoverable:
+		if unknownTool(lower) { // not found, but it was the tool that was not
+			f.Class = BadArgs
+		}
 	}
 }
 

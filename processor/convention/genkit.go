@@ -1,6 +1,11 @@
 package convention
 
-import "go.opentelemetry.io/collector/pdata/ptrace"
+import (
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
 
 // genkitVocabulary is Google's Genkit: every fact is JSON text.
 var genkitVocabulary = vocabulary{
@@ -14,7 +19,7 @@ var genkitVocabulary = vocabulary{
 		{"genkit:input", slotArgs, 0},
 		{"genkit:output", slotResult, 0},
 		{"genkit:state", slotState, 0},
-		{"genkit:path", slotMark, 0},
+		{"genkit:path", slotPath, 0},
 	},
 	kinds: map[string]Kind{
 		"flow": Agent, "agent": Agent, "session-flow": Agent, "model": Model, "background-model": Model, "tool": Tool,
@@ -30,6 +35,7 @@ func readGenkit(r *reading, f *Facts, s ptrace.Span) {
 		f.fail("")
 	}
 	if r.own != 1<<genkit {
+		readGenkitTestCase(r, f, s)
 		return
 	}
 	name, out := r.textFrom(genkit, slotToolName), r.textFrom(genkit, slotResult)
@@ -44,27 +50,39 @@ func readGenkit(r *reading, f *Facts, s ptrace.Span) {
 		if root, ok := r.from(genkit, slotNested); ok && truth(root) && r.textFrom(genkit, slotKind) == "util" {
 			f.Kind, f.AgentName = Agent, name
 			f.Placeholder = true
-			f.readAnswer(r)
 		}
 	case Model:
 		f.ModelName = name
 		f.Usage = genkitUsage(out)
-		if !f.AsksTool && f.Finish == FinishNone {
-			f.setFinish(finishWord(text(member(out, "finishReason"))))
-		}
-		if f.AsksTool && f.Finish == FinishStop {
-			f.Finish = FinishTool
-		}
 		if in := r.textFrom(genkit, slotArgs); in != "" {
 			f.ToolsOffered = max(f.ToolsOffered, toolsIn(in))
 		}
 	case Retrieval:
 		f.Documents = documentsIn(out)
-	case Evaluator:
-		// Test cases below it carry the scores.
-	case Other, Unrecognised:
-		if member(out, "evaluation") != "" {
-			f.Kind, f.Convention = Evaluator, "genkit"
+	}
+}
+
+// readGenkitTestCase reads one case of an evaluator, which carries the score:
+// the evaluator's own span only lists them.
+func readGenkitTestCase(r *reading, f *Facts, s ptrace.Span) {
+	if f.Kind != Unrecognised && f.Kind != Other {
+		return
+	}
+	evaluation := member(r.textFrom(genkit, slotResult), "evaluation")
+	if evaluation == "" {
+		return
+	}
+	f.Kind, f.Convention = Evaluator, "genkit"
+	// The path begins with the evaluator: /{shop/relevance,t:action}/….
+	name := strings.TrimPrefix(r.textFrom(genkit, slotPath), "/{")
+	name, _, _ = strings.Cut(name, ",")
+	before := len(f.Evaluations)
+	f.evaluateJSON(evaluation, name, s)
+	for i := before; i < len(f.Evaluations); i++ {
+		judged := elementsOf(member(r.textFrom(genkit, slotArgs), "traceIds"))
+		f.Evaluations[i].TargetTrace = pcommon.TraceID{}
+		if judged.next() {
+			f.Evaluations[i].TargetTrace = traceID(text(judged.value))
 		}
 	}
 }

@@ -32,7 +32,9 @@ func (r *reading) replyFrom(s string) {
 	}
 	switch s[0] {
 	case '{':
-		r.replyObject(s, 0)
+		if !r.replyObject(s, 0) && !r.replyText && !r.replyCalls {
+			r.replyText = true // a structured answer
+		}
 	case '[':
 		if e := elementsOf(s); !e.next() && len(s) > 2 {
 			r.replyText = true // text that begins with a bracket
@@ -73,30 +75,32 @@ func asks(word string) bool {
 	return false
 }
 
-// replyObject reads one message, part or response.
-func (r *reading) replyObject(s string, depth int) {
+// replyObject reads one message, part or response. It reports false for an
+// object that is none of these.
+func (r *reading) replyObject(s string, depth int) (known bool) {
 	if depth > maxReplyDepth {
-		return
+		return true
 	}
-	var kind, role, name, id, text string
+	var kind, role, name, id, content string
 	call, response := false, false
 	for m := membersOf(s); m.next(); {
 		v := m.value
+		known = known || replyKey(m.key)
 		switch m.key {
 		case "type":
-			kind = unquote(v)
+			kind = text(v)
 		case "role":
-			role = unquote(v)
+			role = text(v)
 		case "name", "toolName", "tool.name":
-			name = unquote(v)
+			name = text(v)
 			call = call || m.key != "name"
 		case "id", "toolCallId", "toolUseId", "tool_call_id", "ref", "call_id":
 			if id == "" || m.key != "id" {
-				id = unquote(v)
+				id = text(v)
 			}
 		case "function":
 			if n := member(v, "name"); n != "" {
-				name, call = unquote(n), true
+				name, call = text(n), true
 			}
 		case "tool_calls", "toolCalls":
 			if v[0] == '[' {
@@ -104,7 +108,11 @@ func (r *reading) replyObject(s string, depth int) {
 			}
 		case "toolUse", "functionCall", "function_call", "toolRequest":
 			if v[0] == '{' {
-				r.ask(unquote(member(v, "name")), unquote(firstMember(v, "id", "toolUseId", "ref", "call_id")))
+				r.ask(text(member(v, "name")), text(firstMember(v, "id", "toolUseId", "ref", "call_id")))
+			}
+		case "finish_reason", "finishReason", "stop_reason", "stopReason":
+			if finish := finishWord(text(v)); v[0] == '"' && finish != FinishNone {
+				r.finish = finish
 			}
 		case "toolResult", "toolResponse", "functionResponse", "function_response", "tool_call_response":
 			response = true
@@ -112,8 +120,8 @@ func (r *reading) replyObject(s string, depth int) {
 			"generations", "output", "refusal", "json":
 			switch v[0] {
 			case '"':
-				if text == "" && !hollow(v) && m.key != "refusal" {
-					text = v
+				if content == "" && !hollow(v) && m.key != "refusal" {
+					content = v
 				}
 			case '{':
 				r.replyObject(v, depth+1)
@@ -127,12 +135,22 @@ func (r *reading) replyObject(s string, depth int) {
 	case asks(kind), call && kind != "tool" && kind != "text":
 		r.ask(name, id)
 	case kind == "reasoning", kind == "thinking":
-	case text != "" && !redacted(unquote(text)):
+	case content != "" && !redacted(text(content)):
 		r.replyText = true
 	}
+	return known
 }
 
-func unquote(raw string) string { return text(raw) }
+// replyKey says whether a key is one of a message's own.
+func replyKey(key string) bool {
+	switch key {
+	case "role", "content", "parts", "message", "messages", "kwargs", "candidates", "choices", "generations", "tool_calls",
+		"toolCalls", "toolUse", "functionCall", "function_call", "toolRequest", "finish_reason", "finishReason", "refusal",
+		"output_text":
+		return true
+	}
+	return false
+}
 
 func firstMember(raw string, keys ...string) string {
 	for _, k := range keys {
@@ -245,7 +263,7 @@ func answersObject(s string, depth int) bool {
 		any = true
 		switch m.key {
 		case "type":
-			typ = unquote(m.value)
+			typ = text(m.value)
 		case "tool_calls", "toolCalls":
 			calls = calls || !hollow(m.value)
 		case "lc", "id", "constructor":
@@ -279,7 +297,7 @@ func answersRaw(raw string, depth int) bool {
 	case raw[0] == '[':
 		return answersArray(raw, depth)
 	}
-	return !redacted(unquote(raw))
+	return !redacted(text(raw))
 }
 
 // answersLast: of a list of messages, the last one tells.
@@ -294,7 +312,7 @@ func answersLast(raw string, depth int) bool {
 	if last == "" || last[0] != '{' {
 		return answersRaw(last, depth)
 	}
-	if role := unquote(member(last, "role")); role == "user" || role == "tool" || role == "system" || role == "human" {
+	if role := text(member(last, "role")); role == "user" || role == "tool" || role == "system" || role == "human" {
 		return false
 	}
 	if id := member(last, "id"); strings.HasPrefix(id, "[") && member(last, "lc") != "" {

@@ -1,6 +1,7 @@
 package convention
 
 import (
+	"cmp"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -39,6 +40,7 @@ func readTraceloop(r *reading, f *Facts, s ptrace.Span) {
 	case f.Kind == Agent && kind == "workflow":
 		if entity != "" {
 			f.WorkflowName = entity
+			f.Placeholder = placeholder(cmp.Or(f.AgentName, entity))
 		}
 		// withConversation wraps every turn in a workflow named after the
 		// conversation, of which there are as many as customers.

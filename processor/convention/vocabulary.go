@@ -59,6 +59,7 @@ const (
 
 	slotSpanType // a span type that overrides every kind
 	slotFeedback
+	slotPath
 	slotTargetTrace
 	slotTargetSpan
 
