@@ -1,0 +1,4 @@
+// Package e2e runs the built programs as their users do: the command line, the
+// Collector distribution and the example agents, with Debian's Prometheus and
+// Alertmanager. Its tests have the build tag e2e.
+package e2e
