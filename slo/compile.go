@@ -89,21 +89,22 @@ func Compile(source string) (*Program, error) {
 	}
 	parsed, issues := env.Parse(source)
 	if issues.Err() != nil {
-		return nil, expressionFaults(issues)
+		// What follows the first syntax error is mostly its echo.
+		return nil, expressionFaults(issues)[:1]
 	}
 	names := namesOf(parsed)
+	faults := names.faults
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
 		for _, f := range expressionFaults(issues) {
 			// The checker's word on what namesOf explained already.
-			if !slices.ContainsFunc(names.faults, func(n Fault) bool { return n.Line == f.Line && n.Column == f.Column }) &&
-				!(names.badRun && strings.Contains(f.Message, "undeclared reference to 'run'")) {
-				names.faults = append(names.faults, f)
+			if !names.explained(f) {
+				faults = append(faults, f)
 			}
 		}
 	}
-	if len(names.faults) > 0 {
-		return nil, names.faults.sorted()
+	if len(faults) > 0 {
+		return nil, faults.sorted()
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) {
 		return nil, Faults{{Line: 1, Column: 1, Message: fmt.Sprintf("the expression gives %s, not a bool", t)}}
@@ -186,8 +187,13 @@ var unknownFact = types.NewUnknown(1, nil)
 type names struct {
 	attributes []string
 	loops      bool // evaluation time depends on the facts
-	badRun     bool
 	faults     Faults
+}
+
+// explained says whether a fault of the checker is the echo of one found here.
+func (n *names) explained(f Fault) bool {
+	return len(n.faults) > 0 && (strings.Contains(f.Message, "unknown name run;") || strings.Contains(f.Message, "does not support field selection")) ||
+		slices.ContainsFunc(n.faults, func(own Fault) bool { return own.Line == f.Line && own.Column == f.Column })
 }
 
 func namesOf(parsed *cel.Ast) *names {
@@ -208,7 +214,6 @@ func namesOf(parsed *cel.Ast) *names {
 			case "attributes":
 				fault(e, nameIt)
 			case "run":
-				n.badRun = true
 				fault(e, "run is no value of its own; name one of its facts: "+strings.Join(fieldNames, ", "))
 			}
 		case ast.SelectKind:
@@ -218,10 +223,9 @@ func namesOf(parsed *cel.Ast) *names {
 				n.attributes = append(n.attributes, e.AsSelect().FieldName())
 			case operand.Kind() == ast.SelectKind && isAttributes(operand.AsSelect().Operand()):
 				name := operand.AsSelect().FieldName() + "." + e.AsSelect().FieldName()
-				fault(e, fmt.Sprintf("an attribute with dots in its name is written attributes[%q]", name))
+				fault(operand.AsSelect().Operand(), fmt.Sprintf("an attribute with dots in its name is written attributes[%q]", name))
 			case operand.Kind() == ast.IdentKind && operand.AsIdent() == "run":
 				if name := "run." + e.AsSelect().FieldName(); !slices.Contains(fieldNames, name) {
-					n.badRun = true
 					fault(operand, unknownField(name))
 				}
 			default:
@@ -322,6 +326,9 @@ func expressionFaults(issues *cel.Issues) Faults {
 			} else {
 				message += "; expressions know attributes and the facts run.*, text stands in quotes"
 			}
+		}
+		if strings.HasPrefix(message, "token recognition error at: '=") {
+			message = "= is no operator; == compares"
 		}
 		if strings.Contains(message, "(double, int)") || strings.Contains(message, "(int, double)") {
 			message += "; write a whole double as 1.0"

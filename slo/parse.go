@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -202,30 +201,54 @@ func notText(name string, data []byte) (Fault, bool) {
 	return Fault{}, false
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+var yamlError = regexp.MustCompile(`^yaml: (?:line \d+: )?(.*)$`)
 
-// syntaxFault places an error of the YAML scanner, which knows lines only.
+// syntaxFault places an error of the YAML scanner. Where the scanner names a
+// line it is the one where the broken part begins, often the first of the file;
+// the line that breaks it is the one after the longest beginning of the file
+// that can be read.
 func syntaxFault(name string, data []byte, err error) Fault {
-	fault := Fault{name, 1, 1, "this is no YAML: " + err.Error()}
-	m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
-	if m == nil {
-		return fault
+	message := strings.ReplaceAll(err.Error(), "\n", " ")
+	if m := yamlError.FindStringSubmatch(message); m != nil {
+		message = m[1]
 	}
-	fault.Message = "this is no YAML: " + m[2]
-	lines := strings.Split(string(data), "\n")
-	if n, err := strconv.Atoi(m[1]); err == nil && n > 0 {
-		fault.Line = min(n, len(lines))
-	}
-	// A tab is the usual culprit, near the line that the scanner names.
-	for n := max(fault.Line-1, 1); n <= min(fault.Line+1, len(lines)); n++ {
-		indent := lines[n-1][:len(lines[n-1])-len(strings.TrimLeft(lines[n-1], " \t"))]
-		if tab := strings.IndexByte(indent, '\t'); tab >= 0 && strings.Contains(m[2], "cannot start any token") {
-			return Fault{name, n, tab + 1, "a tab cannot indent YAML; use spaces"}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	line := 1
+	for n, read := len(lines)-1, 0; n > 0 && read < maxReread; n-- {
+		start := bytes.Join(lines[:n], nil)
+		read += len(start)
+		if readable(start) {
+			line = n + 1
+			break
 		}
 	}
-	text := lines[fault.Line-1]
-	fault.Column = 1 + utf8.RuneCountInString(text[:len(text)-len(strings.TrimLeft(text, " \t"))])
-	return fault
+	text := string(lines[line-1])
+	indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
+	column := utf8.RuneCountInString(indent) + 1
+	if tab := strings.IndexByte(indent, '\t'); tab >= 0 {
+		return Fault{name, line, tab + 1, "a tab cannot indent YAML; use spaces"}
+	}
+	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
+		if i := strings.Index(text, "*"+m[1]); i >= 0 {
+			column = utf8.RuneCountInString(text[:i]) + 1
+		}
+	}
+	return Fault{name, line, column, "this is no YAML: " + message}
+}
+
+// maxReread bounds the search for the line that breaks a file, in bytes.
+const maxReread = 4 << 20
+
+var unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
+
+func readable(data []byte) bool {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var document yaml.Node
+		if err := decoder.Decode(&document); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
 }
 
 // positions are where a file's parts stand, for faults between files.
