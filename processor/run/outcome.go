@@ -78,7 +78,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 			return o, why
 		}
 	}
-	if toolAfter && tool.Failure == convention.FailurePaused {
+	if p := b.lastPaused(trunk); p != nil && (model == nil || p.Start >= model.Start) && (tool == nil || p.Start >= tool.Start) {
 		return slo.Escalated, "paused"
 	}
 	if root.Failed {
@@ -130,7 +130,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		return slo.Error, "error"
 	}
 
-	asks := model.Finish == convention.FinishTool || model.AsksTool
+	asks := model.Finish == convention.FinishTool || model.AsksTool || toolAfter && !model.HasOutput && b.endedOn(lastTool, last)
 	silent := model.Finish == convention.FinishNone && !model.Usage.Known() && !model.HasOutput && !model.AsksTool
 	switch {
 	case root.Finish == convention.FinishOther && !root.HasOutput, root.Finish == convention.FinishOther && b.gapAfter(root, trunk):
@@ -193,6 +193,29 @@ func (b *assembly) marked(o slo.Outcome) (slo.Outcome, string) {
 		return o, "no_evidence"
 	}
 	return o, ""
+}
+
+// toolTail is how long, in nanoseconds, a model span outlives a tool call
+// inside it that was the last thing it did. A model that goes on after the
+// tool's result takes longer for the first words of its answer.
+const toolTail = uint64(20e6)
+
+// endedOn says whether the model call asked for the tool, whatever its stop
+// reason says: some emitters write "stop" for a call that asks for one. The
+// tool began after it, or inside it as the last thing.
+func (b *assembly) endedOn(tool, model int) bool {
+	t, m := &b.spans[tool], &b.spans[model]
+	return t.Start >= m.End || t.End <= m.End && m.End-t.End < toolTail || t.End > m.End
+}
+
+// lastPaused is the last call that waits for an approval.
+func (b *assembly) lastPaused(trunk []int) (last *span) {
+	for _, i := range trunk {
+		if s := &b.spans[i]; s.Kind == convention.Tool && s.Failure == convention.FailurePaused {
+			last = s
+		}
+	}
+	return last
 }
 
 // trunk is the run's own path: the members that are not below a tool, in order

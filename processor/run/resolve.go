@@ -185,6 +185,52 @@ func (t *tree) roots(mode slo.RunRoot, keyed bool) []int {
 	return roots
 }
 
+// adopt takes out roots whose way up is broken and whose interval lies within
+// that of exactly one other root of their trace: the missing span stood between
+// the two. hosts says which root took them in.
+func (t *tree) adopt(roots []int) (kept []int, hosts map[int]int) {
+	hosts = map[int]int{}
+	longest := slices.Clone(roots)
+	slices.SortStableFunc(longest, func(x, y int) int {
+		return cmp.Compare(t.spans[y].End-t.spans[y].Start, t.spans[x].End-t.spans[x].Start)
+	})
+	for _, r := range longest {
+		s := &t.spans[r]
+		host := -1
+		for _, q := range kept {
+			if o := &t.spans[q]; t.broken[r] && o.trace == s.trace && o.Start <= s.Start && s.End <= o.End {
+				if host >= 0 {
+					host = -2
+					break
+				}
+				host = q
+			}
+		}
+		if host >= 0 {
+			hosts[r] = host
+		} else {
+			kept = append(kept, r)
+		}
+	}
+	slices.Sort(kept)
+	return kept, hosts
+}
+
+// highest is i or the ancestor of i that was taken in, or -1.
+func (t *tree) highest(i int, hosts map[int]int) int {
+	if _, ok := hosts[i]; ok || len(hosts) == 0 {
+		return i
+	}
+	found := -1
+	t.above(i, func(p int) bool {
+		if _, ok := hosts[p]; ok {
+			found = p
+		}
+		return found < 0
+	})
+	return found
+}
+
 // resolve looks for runs in g that are over. why forces everything out.
 func (a *Assembler) resolve(g *group, why Completion, now int64) (out resolution) {
 	quiet, idle := int64(a.settings.QuietPeriod), int64(a.settings.IdleTimeout)
@@ -205,6 +251,7 @@ func (a *Assembler) resolve(g *group, why Completion, now int64) (out resolution
 	}
 	t := grow(decoded)
 	roots := t.roots(a.settings.Root, len(a.settings.Key) > 0)
+	roots, hosts := t.adopt(roots)
 	idleOver := why != "" || now >= g.lastArrival+idle
 
 	// Which root a span belongs to: the nearest one above.
@@ -256,6 +303,8 @@ func (a *Assembler) resolve(g *group, why Completion, now int64) (out resolution
 		s := &t.spans[i]
 		if r := t.root[i]; r >= 0 {
 			t.root[i] = lead[r]
+		} else if h, ok := hosts[t.highest(i, hosts)]; ok {
+			t.root[i] = lead[h]
 		} else if s.RunID != "" {
 			if r, ok := byID[s.RunID]; ok {
 				t.root[i] = r

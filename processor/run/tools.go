@@ -20,10 +20,14 @@ func (b *assembly) tools() {
 	}
 	seen := map[key]bool{}
 	captured := false
+	b.siblings()
 	for _, i := range b.members {
 		s := &b.spans[i]
-		if s.Kind != convention.Tool || b.judged[i] || b.repeated(i) {
+		if !b.isToolCall(s) || b.judged[i] || b.repeated(i) {
 			continue
+		}
+		if s.Failure == convention.FailurePaused {
+			continue // it waits for an approval: asked for, not executed
 		}
 		if s.CallID != 0 {
 			k := key{s.CallID, s.ToolName, s.ResultHash, s.Failed}
@@ -39,7 +43,7 @@ func (b *assembly) tools() {
 			HasResult: s.HasResult, ResultHash: s.ResultHash, ResultEmpty: s.ResultEmpty,
 			Start: s.Start, End: s.End, SpanID: s.SpanID,
 		}
-		if s.Failed && s.Failure != convention.FailurePaused {
+		if s.Failed {
 			call.Class = s.Class
 			if call.Class == convention.ClassNone {
 				call.Class = convention.Unclassified
@@ -74,6 +78,12 @@ func (b *assembly) tools() {
 			r.ToolsOffered = &v
 		}
 	}
+}
+
+// isToolCall: a tool span, or a retrieval span under the name of a tool that
+// the file calls a retrieval tool: some emitters type such tools as retrievers.
+func (b *assembly) isToolCall(s *span) bool {
+	return s.Kind == convention.Tool || s.Kind == convention.Retrieval && s.ToolName != "" && b.file.RetrievalTool(s.ToolName)
 }
 
 // repeated says whether a tool span above reports the same call.
@@ -111,8 +121,8 @@ func (b *assembly) role(i int) Role {
 }
 
 // delegates says whether the tool is a sub-agent: its nearest AI descendant,
-// past transparent steps, is an agent; or an agent that is its sibling runs
-// inside its interval.
+// past transparent steps, is an agent; or a related agent ran inside its
+// interval.
 func (b *assembly) delegates(i int) bool {
 	queue := slices.Clone(b.spans[i].children)
 	inside := false
@@ -128,28 +138,44 @@ func (b *assembly) delegates(i int) bool {
 			queue = append(queue, b.spans[c].children...)
 		}
 	}
-	if inside || b.spans[i].parent < 0 {
-		return false
-	}
-	s := &b.spans[i]
-	for _, c := range b.spans[s.parent].children {
-		q := &b.spans[c]
-		if q.Kind != convention.Agent || q.Start < s.Start || q.End > s.End || q.Start == q.End {
-			continue
+	return !inside && b.sibling[i]
+}
+
+// siblings finds the tools whose sub-agent is not below them but elsewhere
+// below the tool's caller, or beside it: an agent that ran inside the tool's
+// interval. Of several such tools the tightest one called it.
+func (b *assembly) siblings() {
+	b.sibling = map[int]bool{}
+	var tools, agents []int
+	for _, i := range b.members {
+		switch s := &b.spans[i]; {
+		case s.Kind == convention.Tool:
+			tools = append(tools, i)
+		case s.Kind == convention.Agent && s.parent >= 0 && b.in[s.parent] && s.Start < s.End:
+			agents = append(agents, i)
 		}
-		// The tightest tool round the agent is the one that called it.
-		tightest := true
-		for _, d := range b.spans[s.parent].children {
-			o := &b.spans[d]
-			if d != i && o.Kind == convention.Tool && o.Start <= q.Start && q.End <= o.End && o.End-o.Start < s.End-s.Start {
-				tightest = false
+	}
+	if len(tools)*len(agents) > 1<<20 {
+		return // no telemetry of a real run; not worth the time
+	}
+	for _, a := range agents {
+		q := &b.spans[a]
+		best := -1
+		for _, i := range tools {
+			s := &b.spans[i]
+			if s.Start > q.Start || q.End > s.End || best >= 0 && s.End-s.Start >= b.spans[best].End-b.spans[best].Start {
+				continue
+			}
+			related := false
+			b.above(i, func(p int) bool { related = related || p == q.parent; return !related && p != a })
+			if related {
+				best = i
 			}
 		}
-		if tightest {
-			return true
+		if best >= 0 {
+			b.sibling[best] = true
 		}
 	}
-	return false
 }
 
 // message identifies the model call that asked for the tool call: the one

@@ -51,6 +51,17 @@ func (s *subject) evidence() (called, succeeded int, required bool) {
 		succeeded++
 		required = required || isRequired
 	}
+	// A retrieval step consulted something as well, though no model asked for it.
+	for i := range s.Retrievals {
+		l := &s.Retrievals[i]
+		if max(l.Start, l.End) > deadline {
+			continue
+		}
+		called++
+		if !l.Failed {
+			succeeded++
+		}
+	}
 	return called, succeeded, required
 }
 
