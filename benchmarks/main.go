@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"text/tabwriter"
 )
@@ -21,7 +22,19 @@ func main() {
 	runs := flag.Int("runs", 1000, "agent runs of 20 spans each, per round")
 	rounds := flag.Int("rounds", 7, "rounds; the cheapest one counts")
 	only := flag.String("only", "", "measure only subjects whose name contains this")
+	profile := flag.String("cpuprofile", "", "write a CPU profile to this file")
 	flag.Parse()
+	if *profile != "" {
+		file, err := os.Create(*profile)
+		if err == nil {
+			err = pprof.StartCPUProfile(file)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		defer pprof.StopCPUProfile()
+	}
 
 	data, err := newInput(*runs)
 	if err != nil {
