@@ -75,7 +75,15 @@ func Wilson(bad, total, confidence float64) (low, high float64) {
 	zz := z * z / total
 	centre := (p + zz/2) / (1 + zz)
 	half := z / (1 + zz) * math.Sqrt(p*(1-p)/total+zz/(4*total))
-	return max(centre-half, 0), min(centre+half, 1)
+	low, high = max(centre-half, 0), min(centre+half, 1)
+	// Exact at the ends, where rounding would leave a trace of a share.
+	if p == 0 {
+		low = 0
+	}
+	if p == 1 {
+		high = 1
+	}
+	return low, high
 }
 
 // ZeroFailureSample is the least number of events, all of them good, that shows
