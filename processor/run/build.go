@@ -156,7 +156,7 @@ func (b *assembly) agentName(first int) string {
 	if root.AgentName != "" && !root.Placeholder {
 		return root.AgentName
 	}
-	if root.WorkflowName != "" {
+	if root.WorkflowName != "" && !convention.Placeholder(root.WorkflowName) {
 		return root.WorkflowName
 	}
 	queue := slices.Clone(root.children)
@@ -171,10 +171,7 @@ func (b *assembly) agentName(first int) string {
 		}
 		queue = append(queue, s.children...)
 	}
-	if root.AgentName != "" {
-		return root.AgentName
-	}
-	return root.SpanName
+	return cmp.Or(root.AgentName, root.WorkflowName, root.SpanName)
 }
 
 // earlyEnd is how long work may go on after a root without an output before

@@ -133,7 +133,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 	asks := model.Finish == convention.FinishTool || model.AsksTool || toolAfter && !model.HasOutput && b.endedOn(lastTool, last)
 	silent := model.Finish == convention.FinishNone && !model.Usage.Known() && !model.HasOutput && !model.AsksTool
 	switch {
-	case root.Finish == convention.FinishOther && !root.HasOutput, root.Finish == convention.FinishOther && b.gapAfter(root, trunk):
+	case root.Finish == convention.FinishOther && !root.HasOutput, root.Finish == convention.FinishOther && b.gapAfter(root):
 		return slo.Cancelled, "other"
 	case silent && !root.HasOutput && root.Finish == convention.FinishNone:
 		return slo.Cancelled, "cut_short"
@@ -146,7 +146,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 			return b.marked(slo.Answered)
 		}
 		if toolAfter && !b.clientSide(tool) {
-			if !root.HasOutput && b.gapAfter(root, trunk) {
+			if !root.HasOutput && b.gapAfter(root) {
 				return slo.Cancelled, "cut_short"
 			}
 			if o, why := b.marked(slo.LimitReached); o != slo.LimitReached {
@@ -160,7 +160,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		if root.HasOutput && root.Finish != convention.FinishTool {
 			return b.marked(slo.Answered)
 		}
-		if b.gapAfter(root, trunk) {
+		if b.gapAfter(root) {
 			return slo.Cancelled, "cut_short"
 		}
 		return slo.Escalated, "paused"
@@ -306,12 +306,13 @@ func (b *assembly) failureBelow(trunk []int) (slo.Outcome, string, bool) {
 	return slo.OutcomeUnknown, "", false
 }
 
-// gapAfter says whether the root outlives everything below it by a clear gap.
-func (b *assembly) gapAfter(root *span, trunk []int) bool {
+// gapAfter says whether the root outlives all work below it by a clear gap.
+// Agents and steps between are no work: they last as long as what they wait for.
+func (b *assembly) gapAfter(root *span) bool {
 	var end uint64
 	for _, i := range b.members {
-		s := &b.spans[i]
-		if s.SpanID != root.SpanID && s.IsAI() {
+		switch s := &b.spans[i]; s.Kind {
+		case convention.Model, convention.Tool, convention.Retrieval, convention.Guardrail:
 			end = max(end, s.End)
 		}
 	}
