@@ -97,4 +97,3 @@ func BenchmarkCanonical(b *testing.B) {
 		}
 	}
 }
-

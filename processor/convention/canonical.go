@@ -102,6 +102,9 @@ func unwrap(s string) (inner string, failed bool) {
 			}
 			s = part
 		case s[0] == '{':
+			if !wrapping(s) {
+				return s, failed
+			}
 			next, bad, ok := unwrapObject(s)
 			failed = failed || bad
 			if !ok {
@@ -113,6 +116,25 @@ func unwrap(s string) (inner string, failed bool) {
 		}
 	}
 	return s, failed
+}
+
+// wrapping says, by its first key, whether an object may be a framework's
+// wrapping: most are not, and are read only once then.
+func wrapping(s string) bool {
+	i := skipSpace(s, 1)
+	if i >= len(s) || s[i] != '"' {
+		return false
+	}
+	end := skipString(s, i)
+	if end < 0 {
+		return false
+	}
+	switch s[i+1 : end-1] {
+	case "args", "kwargs", "lc", "output", "content", "status", "input_str", "inputs", "isError", "tool_call_id", "type", "name",
+		"_meta", "structuredContent", "id":
+		return true
+	}
+	return false
 }
 
 // contentPart is what a part such as {"type":"text","text":…} or {"json":…}
@@ -135,7 +157,7 @@ func contentPart(raw string) (string, bool) {
 // unwrapObject takes one layer off; ok is false if there is none.
 func unwrapObject(s string) (inner string, failed, ok bool) {
 	var args, kwargs, output, content, input string
-	n, message, sanitize := 0, false, false
+	n, message, sanitize, tagged := 0, false, false, false
 	for m := membersOf(s); m.next(); {
 		if n++; n > 24 {
 			return "", failed, false
@@ -153,6 +175,12 @@ func unwrapObject(s string) (inner string, failed, ok bool) {
 			content = m.value
 		case "input_str":
 			input = m.value
+		case "inputs":
+			if input == "" {
+				input = m.value
+			}
+		case "metadata":
+			tagged = true
 		case "tool_call_id", "lc":
 			message = true
 		case "status":
@@ -174,7 +202,7 @@ func unwrapObject(s string) (inner string, failed, ok bool) {
 		if hollow(kwargs) {
 			return args, failed, true
 		}
-	case input != "" && n > 2:
+	case input != "" && tagged: // Traceloop's input of a LangChain tool
 		return input, failed, true
 	case n == 1 && output != "" && output[0] == '{' && (member(output, "lc") != "" || member(output, "tool_call_id") != ""):
 		return output, failed, true

@@ -459,9 +459,10 @@ func (f *Facts) status(r *reading, s ptrace.Span) {
 		if failed {
 			f.blame(typ)
 			f.blame(message)
-		} else if failure := failureOf(lowered(typ + " " + message)); failure == FailurePaused || failure == FailureLimit {
+		} else {
 			// Recorded and handled, and yet it says how the run went.
-			f.Failure = failure
+			f.admit(typ)
+			f.admit(message)
 		}
 	}
 	if failed {

@@ -50,63 +50,58 @@ func codeClass(code int) Class {
 }
 
 // classify is the class that a text says; [Unclassified] if it says none.
-func classify(lower string) Class {
-	// Words of the first two rows are more exact than a code (a quota that is
-	// used up is a 429 too), the others less.
-	for i, rule := range classRules {
-		if i == 2 {
-			if class := codeClass(statusCode(lower)); class != ClassNone {
-				if class == Unrecoverable && unknownTool(lower) {
-					return BadArgs
-				}
-				return class
-			}
-			if unknownTool(lower) {
-				return BadArgs
-			}
-		}
-		for _, word := range rule.words {
-			if strings.Contains(lower, word) {
-				return rule.class
-			}
-		}
+func classify(s string, found match) Class {
+	// The first two rows are more exact than a code (a quota that is used up is a
+	// 429 too), the others less.
+	if found.class < exactRules {
+		return classRules[found.class].class
+	}
+	tool := unknownTool(found)
+	if class := codeClass(statusCode(s)); class != ClassNone && !(tool && class == Unrecoverable) {
+		return class
+	}
+	switch {
+	case tool:
+		return BadArgs
+	case int(found.class) < len(classRules):
+		return classRules[found.class].class
 	}
 	return Unclassified
 }
 
+const exactRules = 2
+
 // unknownTool: "Tool 'x' not found".
-func unknownTool(lower string) bool {
-	i := strings.Index(lower, "tool ")
-	return i >= 0 && (strings.Contains(lower[i:], "not found") || strings.Contains(lower[i:], "does not exist"))
+func unknownTool(found match) bool {
+	return found.tool && found.missing
 }
 
 // statusCode finds an HTTP error status in a text: at its beginning, or behind a
 // word that announces one. Any other number is none: "timed out after 500 ms".
-func statusCode(lower string) int {
-	for i := 0; i+3 <= len(lower); i++ {
-		c := lower[i]
-		if c != '4' && c != '5' || i > 0 && (digit(lower[i-1]) || lower[i-1] == '.' || letter(lower[i-1])) {
+func statusCode(s string) int {
+	for i := 0; i+3 <= len(s); i++ {
+		c := s[i]
+		if c != '4' && c != '5' || i > 0 && (digit(s[i-1]) || s[i-1] == '.' || letter(s[i-1])) {
 			continue
 		}
-		if !digit(lower[i+1]) || !digit(lower[i+2]) || i+3 < len(lower) && (digit(lower[i+3]) || letter(lower[i+3])) {
+		if !digit(s[i+1]) || !digit(s[i+2]) || i+3 < len(s) && (digit(s[i+3]) || letter(s[i+3])) {
 			continue
 		}
 		if i > 0 {
-			before := strings.TrimRight(lower[max(0, i-16):i], " :=(_-\"'[")
-			if !announces(before) {
+			if !announces(strings.TrimRight(s[max(0, i-16):i], " :=(_-\"'[")) {
 				continue
 			}
-		} else if rest := strings.TrimLeft(lower[3:], " "); strings.HasPrefix(rest, "ms") || strings.HasPrefix(rest, "sec") {
+		} else if rest := strings.TrimLeft(s[3:], " "); strings.HasPrefix(rest, "ms") || strings.HasPrefix(rest, "sec") {
 			continue
 		}
-		return int(c-'0')*100 + int(lower[i+1]-'0')*10 + int(lower[i+2]-'0')
+		return int(c-'0')*100 + int(s[i+1]-'0')*10 + int(s[i+2]-'0')
 	}
 	return 0
 }
 
 func announces(before string) bool {
 	for _, w := range []string{"http", "status", "code", "error", "returned", "response", "http/1.1", "http/2"} {
-		if strings.HasSuffix(before, w) {
+		if n := len(before) - len(w); n >= 0 && strings.EqualFold(before[n:], w) {
 			return true
 		}
 	}
@@ -141,18 +136,104 @@ var failureRules = []failureRule{
 		[]string{"aborted", "abort", "error: aborted", "cancelled", "canceled", "abandoned", "interrupted"}},
 }
 
-// failureOf is what a text says of a failure beyond that there is one.
-func failureOf(lower string) Failure {
-	trimmed := strings.TrimSpace(lower)
-	for _, rule := range failureRules {
-		for _, word := range rule.words {
-			if strings.Contains(lower, word) {
-				return rule.failure
+// match is what one pass over a text finds: the first rows of the two tables
+// that have a word in it.
+type match struct {
+	class, failure uint8 // len(table) none
+	tool, missing  bool
+}
+
+// words finds the words of both tables in one pass: by the two bytes that a
+// word begins with.
+type words struct {
+	pairs [1 << 10]uint64 // a bit for each pair of bytes
+	next  map[uint16][]errorWord
+}
+
+type errorWord struct {
+	text           string
+	class, failure uint8
+	tool, missing  bool
+}
+
+var errorWords = newWords()
+
+func newWords() *words {
+	w := &words{next: map[uint16][]errorWord{}}
+	none := match{class: uint8(len(classRules)), failure: uint8(len(failureRules))}
+	add := func(x errorWord) {
+		p := uint16(x.text[0]) | uint16(x.text[1])<<8
+		w.pairs[p>>6] |= 1 << (p & 63)
+		w.next[p] = append(w.next[p], x)
+	}
+	for i, rule := range classRules {
+		for _, text := range rule.words {
+			add(errorWord{text: text, class: uint8(i), failure: none.failure})
+		}
+	}
+	for i, rule := range failureRules {
+		for _, text := range rule.words {
+			add(errorWord{text: text, class: none.class, failure: uint8(i)})
+		}
+	}
+	add(errorWord{"tool ", none.class, none.failure, true, false})
+	for _, text := range []string{"not found", "does not exist"} {
+		add(errorWord{text, none.class, none.failure, false, true})
+	}
+	return w
+}
+
+// fold makes capital ASCII letters small.
+var fold = func() (t [256]byte) {
+	for i := range t {
+		t[i] = byte(i)
+		if i >= 'A' && i <= 'Z' {
+			t[i] += 'a' - 'A'
+		}
+	}
+	return t
+}()
+
+func hasFolded(s, lower string) bool {
+	if len(s) < len(lower) {
+		return false
+	}
+	for i := 0; i < len(lower); i++ {
+		if fold[s[i]] != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *words) find(s string) match {
+	m := match{class: uint8(len(classRules)), failure: uint8(len(failureRules))}
+	for i := 0; i+1 < len(s); i++ {
+		p := uint16(fold[s[i]]) | uint16(fold[s[i+1]])<<8
+		if w.pairs[p>>6]&(1<<(p&63)) == 0 {
+			continue
+		}
+		for _, x := range w.next[p] {
+			if hasFolded(s[i:], x.text) {
+				m.class, m.failure = min(m.class, x.class), min(m.failure, x.failure)
+				m.tool, m.missing = m.tool || x.tool, m.missing || x.missing && m.tool
 			}
 		}
-		for _, whole := range rule.whole {
-			if trimmed == whole {
-				return rule.failure
+	}
+	return m
+}
+
+// failureOf is what a text says of a failure beyond that there is one.
+func failureOf(s string, found match) Failure {
+	if int(found.failure) < len(failureRules) {
+		return failureRules[found.failure].failure
+	}
+	if s = strings.TrimSpace(s); len(s) < 24 {
+		for _, rule := range failureRules {
+			for _, whole := range rule.whole {
+				if strings.EqualFold(s, whole) {
+					return rule.failure
+				}
 			}
 		}
 	}
@@ -161,30 +242,25 @@ func failureOf(lower string) Failure {
 
 // maxErrorText bounds how much of an error's text is read, in bytes: what
 // follows is a stack.
-const maxErrorText = 1024
-
-// lowered is the readable part of an error's text in lower case.
-func lowered(s string) string {
-	if len(s) > maxErrorText {
-		s = s[:maxErrorText]
-	}
-	return strings.ToLower(s)
-}
+const maxErrorText = 512
 
 // blame reads one text of a failure: it sets what is not yet known.
 func (f *Facts) blame(s string) {
 	if s == "" {
 		return
 	}
-	lower := lowered(s)
-	if failure := failureOf(lower); failure != FailureNone && f.Failure <= FailureError {
+	if len(s) > maxErrorText {
+		s = s[:maxErrorText]
+	}
+	found := errorWords.find(s)
+	if failure := failureOf(s, found); failure != FailureNone && f.Failure <= FailureError {
 		f.Failure = failure
 	}
 	switch f.Class {
 	case ClassNone, Unclassified:
-		f.Class = classify(lower)
+		f.Class = classify(s, found)
 	case Unrecoverable:
-		if unknownTool(lower) { // not found, but it was the tool that was not
+		if unknownTool(found) { // not found, but it was the tool that was not
 			f.Class = BadArgs
 		}
 	}
@@ -202,15 +278,30 @@ func (f *Facts) fail(s string) {
 
 // callerGone reads a text for the caller having left.
 func callerGone(s string) bool {
-	if s == "" {
-		return false
+	if len(s) > maxErrorText {
+		s = s[:maxErrorText]
 	}
-	lower := lowered(s)
-	for _, w := range []string{"client closed", "client disconnected", "clientdisconnect", "client has closed", "context canceled",
-		"request aborted by client", "client aborted"} {
-		if strings.Contains(lower, w) {
-			return true
+	for i := range len(s) {
+		switch fold[s[i]] {
+		case 'c', 'r':
+			for _, w := range [...]string{"client closed", "client disconnected", "clientdisconnect", "client has closed",
+				"context canceled", "request aborted by client", "client aborted"} {
+				if hasFolded(s[i:], w) {
+					return true
+				}
+			}
 		}
 	}
 	return false
+}
+
+// admit reads an exception that was recorded on a span that did not fail.
+func (f *Facts) admit(s string) {
+	if len(s) > maxErrorText {
+		s = s[:maxErrorText]
+	}
+	switch failure := failureOf(s, errorWords.find(s)); failure {
+	case FailurePaused, FailureLimit:
+		f.Failure = failure
+	}
 }

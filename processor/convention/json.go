@@ -21,14 +21,24 @@ func skipSpace(s string, i int) int {
 
 // skipString is the index behind the string that begins at s[i] == '"', or -1.
 func skipString(s string, i int) int {
-	for i++; ; {
+	// Keys and words are short: a plain loop is faster than a call for them.
+	start, near := i+1, min(len(s), i+33)
+	for i = start; i < near; i++ {
+		switch s[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	for i < len(s) {
 		n := strings.IndexByte(s[i:], '"')
 		if n < 0 {
 			return -1
 		}
 		end := i + n
 		slashes := 0
-		for j := end - 1; j >= i && s[j] == '\\'; j-- {
+		for j := end - 1; j >= start && s[j] == '\\'; j-- {
 			slashes++
 		}
 		i = end + 1
@@ -36,6 +46,7 @@ func skipString(s string, i int) int {
 			return i
 		}
 	}
+	return -1
 }
 
 // structural marks the bytes that matter while a composite value is skipped.

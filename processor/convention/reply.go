@@ -32,15 +32,13 @@ func (r *reading) replyFrom(s string) {
 	}
 	switch s[0] {
 	case '{':
-		if !r.replyObject(s, 0) && !r.replyText && !r.replyCalls {
+		if known, _ := r.replyObject(s, 0, 0); !known && !r.replyText && !r.replyCalls {
 			r.replyText = true // a structured answer
 		}
 	case '[':
-		if e := elementsOf(s); !e.next() && len(s) > 2 {
+		if r.replyArray(s, 0, 0) == notJSON {
 			r.replyText = true // text that begins with a bracket
-			return
 		}
-		r.replyArray(s, 0)
 	case '"':
 		r.replyText = r.replyText || !hollow(s)
 	default:
@@ -48,22 +46,59 @@ func (r *reading) replyFrom(s string) {
 	}
 }
 
-const maxReplyDepth = 8
+const (
+	maxReplyDepth = 12
+	cutOff        = -1 // a value that does not end
+	notJSON       = -2
+)
 
-func (r *reading) replyArray(s string, depth int) {
+// replyAt reads the value at s[i] and gives the index behind it, or a negative
+// number. Every byte is looked at once.
+func (r *reading) replyAt(s string, i, depth int) int {
 	if depth > maxReplyDepth {
-		return
+		return skipValue(s, i)
 	}
-	for e := elementsOf(s); e.next(); {
-		switch e.value[0] {
-		case '{':
-			r.replyObject(e.value, depth+1)
-		case '[':
-			r.replyArray(e.value, depth+1)
-		case '"':
-			r.replyText = r.replyText || !hollow(e.value)
+	switch s[i] {
+	case '{':
+		_, end := r.replyObject(s, i, depth)
+		return end
+	case '[':
+		return r.replyArray(s, i, depth)
+	case '"':
+		end := skipString(s, i)
+		r.replyText = r.replyText || spoken(s, i, end)
+		return end
+	}
+	return skipValue(s, i)
+}
+
+// spoken says whether the raw string s[i:end] is text that somebody said.
+func spoken(s string, i, end int) bool {
+	return end > 0 && !blank(s[i+1:end-1]) && !redacted(s[i+1:end-1])
+}
+
+func (r *reading) replyArray(s string, i, depth int) int {
+	i = skipSpace(s, i+1)
+	for first := true; i < len(s); first = false {
+		switch c := s[i]; {
+		case c == ']':
+			return i + 1
+		case c == ',' && !first:
+			i = skipSpace(s, i+1)
+			continue
+		case c == '{', c == '[', c == '"', c == '-', c >= '0' && c <= '9', c == 'n', c == 't', c == 'f':
+		default:
+			if first {
+				return notJSON
+			}
+			return cutOff
 		}
+		if i = r.replyAt(s, i, depth+1); i < 0 {
+			return cutOff
+		}
+		i = skipSpace(s, i)
 	}
+	return cutOff
 }
 
 // asks are the type words of a part that asks for a tool.
@@ -75,81 +110,116 @@ func asks(word string) bool {
 	return false
 }
 
-// replyObject reads one message, part or response. It reports false for an
-// object that is none of these.
-func (r *reading) replyObject(s string, depth int) (known bool) {
-	if depth > maxReplyDepth {
-		return true
-	}
-	var kind, role, name, id, content string
-	call, response := false, false
-	for m := membersOf(s); m.next(); {
-		v := m.value
-		known = known || replyKey(m.key)
-		switch m.key {
+// replyObject reads the message, part or response at s[i]. known is false for
+// an object that is none of these; end is the index behind it, or negative.
+func (r *reading) replyObject(s string, i, depth int) (known bool, end int) {
+	textBefore, callsBefore, askedBefore := r.replyText, r.replyCalls, len(r.asked)
+	var kind, role, name, id string
+	filled, call, response := false, false, false
+	end = cutOff
+	i = skipSpace(s, i+1)
+	for i < len(s) {
+		if s[i] == '}' {
+			end = i + 1
+			break
+		}
+		if s[i] == ',' {
+			i = skipSpace(s, i+1)
+		}
+		if i >= len(s) || s[i] != '"' {
+			break
+		}
+		next := skipString(s, i)
+		if next < 0 {
+			break
+		}
+		key := s[i+1 : next-1]
+		if i = skipSpace(s, next); i >= len(s) || s[i] != ':' {
+			break
+		}
+		if i = skipSpace(s, i+1); i >= len(s) {
+			break
+		}
+		switch key {
 		case "type":
-			kind = text(v)
+			next = skipValue(s, i)
+			kind = word(s, i, next)
 		case "role":
-			role = text(v)
-		case "name", "toolName", "tool.name":
-			name = text(v)
-			call = call || m.key != "name"
-		case "id", "toolCallId", "toolUseId", "tool_call_id", "ref", "call_id":
-			if id == "" || m.key != "id" {
-				id = text(v)
+			next = skipValue(s, i)
+			role, known = word(s, i, next), true
+		case "name":
+			next = skipValue(s, i)
+			name = word(s, i, next)
+		case "toolName", "tool.name":
+			next = skipValue(s, i)
+			name, call, known = word(s, i, next), true, true
+		case "id":
+			next = skipValue(s, i)
+			if id == "" {
+				id = word(s, i, next)
 			}
+		case "toolCallId", "toolUseId", "tool_call_id", "ref", "call_id":
+			next = skipValue(s, i)
+			id = word(s, i, next)
 		case "function":
-			if n := member(v, "name"); n != "" {
-				name, call = text(n), true
-			}
-		case "tool_calls", "toolCalls":
-			if v[0] == '[' {
-				r.replyArray(v, depth+1)
+			if next = skipValue(s, i); next > 0 && s[i] == '{' {
+				name, call, known = text(member(s[i:next], "name")), true, true
 			}
 		case "toolUse", "functionCall", "function_call", "toolRequest":
-			if v[0] == '{' {
+			known = true
+			if next = skipValue(s, i); next > 0 && s[i] == '{' {
+				v := s[i:next]
 				r.ask(text(member(v, "name")), text(firstMember(v, "id", "toolUseId", "ref", "call_id")))
 			}
 		case "finish_reason", "finishReason", "stop_reason", "stopReason":
-			if finish := finishWord(text(v)); v[0] == '"' && finish != FinishNone {
-				r.finish = finish
+			known = true
+			if next = skipValue(s, i); next > 0 && s[i] == '"' {
+				if finish := finishWord(word(s, i, next)); finish != FinishNone {
+					r.finish = finish
+				}
 			}
 		case "toolResult", "toolResponse", "functionResponse", "function_response", "tool_call_response":
-			response = true
-		case "text", "content", "output_text", "parts", "message", "messages", "kwargs", "candidates", "choices",
-			"generations", "output", "refusal", "json":
-			switch v[0] {
-			case '"':
-				if content == "" && !hollow(v) && m.key != "refusal" {
-					content = v
-				}
-			case '{':
-				r.replyObject(v, depth+1)
-			case '[':
-				r.replyArray(v, depth+1)
+			response, known = true, true
+			next = skipValue(s, i)
+		case "content", "parts", "message", "messages", "kwargs", "candidates", "choices", "generations", "tool_calls", "toolCalls",
+			"output_text", "text", "output", "json":
+			known = known || key != "text" && key != "output" && key != "json"
+			if s[i] == '"' {
+				next = skipString(s, i)
+				filled = filled || spoken(s, i, next)
+			} else {
+				next = r.replyAt(s, i, depth+1)
 			}
+		default:
+			known = known || key == "refusal"
+			next = skipValue(s, i)
 		}
+		if next < 0 {
+			break
+		}
+		i = skipSpace(s, next)
 	}
 	switch {
-	case response, strings.HasSuffix(kind, "_response"), role == "user", role == "system", role == "tool":
+	case response, role == "user", role == "system", role == "tool", strings.HasSuffix(kind, "_response"):
+		// Not the model's words, whatever is below.
+		r.replyText, r.replyCalls, r.asked = textBefore, callsBefore, r.asked[:askedBefore]
 	case asks(kind), call && kind != "tool" && kind != "text":
+		r.replyText = textBefore
 		r.ask(name, id)
 	case kind == "reasoning", kind == "thinking":
-	case content != "" && !redacted(text(content)):
+		r.replyText = textBefore
+	case filled:
 		r.replyText = true
 	}
-	return known
+	return known, end
 }
 
-// replyKey says whether a key is one of a message's own.
-func replyKey(key string) bool {
-	switch key {
-	case "role", "content", "parts", "message", "messages", "kwargs", "candidates", "choices", "generations", "tool_calls",
-		"toolCalls", "toolUse", "functionCall", "function_call", "toolRequest", "finish_reason", "finishReason", "refusal",
-		"output_text":
-		return true
+// word is the content of the raw JSON string s[i:end], or "".
+func word(s string, i, end int) string {
+	if end < 0 || s[i] != '"' {
+		return ""
 	}
-	return false
+	return s[i+1 : end-1]
 }
 
 func firstMember(raw string, keys ...string) string {
