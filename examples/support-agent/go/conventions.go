@@ -35,16 +35,12 @@ func usageAttributes(u tokens) []attribute.KeyValue {
 	if u == (tokens{}) {
 		return nil
 	}
-	attributes := []attribute.KeyValue{
+	return []attribute.KeyValue{
 		attribute.Int("gen_ai.usage.input_tokens", u.Input),
-		attribute.Int("gen_ai.usage.output_tokens", u.Output)}
-	if u.CachedInput > 0 {
-		attributes = append(attributes, attribute.Int("gen_ai.usage.cache_read.input_tokens", u.CachedInput))
+		attribute.Int("gen_ai.usage.output_tokens", u.Output),
+		attribute.Int("gen_ai.usage.cache_read.input_tokens", u.CachedInput),
+		attribute.Int("gen_ai.usage.reasoning.output_tokens", u.Reasoning),
 	}
-	if u.Reasoning > 0 {
-		attributes = append(attributes, attribute.Int("gen_ai.usage.reasoning.output_tokens", u.Reasoning))
-	}
-	return attributes
 }
 
 // messagePart and message are the conventions' JSON of messages.
