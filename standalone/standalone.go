@@ -107,14 +107,15 @@ func (p *process) start(ctx context.Context) error {
 	if err := p.engine.Collect(ctx, &p.counters); err != nil {
 		return err
 	}
-	if p.pipeline, err = pipeline.Start(ctx, p.pipelineOptions()); err != nil {
+	collector := p.pipelineOptions()
+	if p.pipeline, err = pipeline.Start(ctx, collector); err != nil {
 		return err
 	}
 	p.engine.StartCollecting(&p.counters)
 	if err := p.startRules(); err != nil {
 		return err
 	}
-	return p.web.open(p)
+	return p.web.open(p, pipeline.Config(collector))
 }
 
 // Factories of the two components; tests replace them.

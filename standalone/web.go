@@ -18,7 +18,6 @@ import (
 
 	"github.com/agentslo/agentslo/standalone/api"
 	"github.com/agentslo/agentslo/standalone/page"
-	"github.com/agentslo/agentslo/standalone/pipeline"
 )
 
 // web is what --listen serves. Until it is opened it says that it is not ready.
@@ -49,9 +48,9 @@ func (p *process) serve() {
 	}()
 }
 
-// open starts to serve everything.
-func (w *web) open(p *process) error {
-	config, err := yaml.Marshal(pipeline.Config(p.pipelineOptions()))
+// open starts to serve everything; collector is the Collector's configuration.
+func (w *web) open(p *process, collector map[string]any) error {
+	config, err := yaml.Marshal(collector)
 	if err != nil {
 		return err
 	}

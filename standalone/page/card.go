@@ -22,7 +22,7 @@ func newCard(v *gate.Verdict, file *slo.File, o *slo.Objective) card {
 	c := card{
 		ID:   strings.Join([]string{v.Service, v.Environment, v.SLO, splitValue(v)}, "/"),
 		Name: v.SLO, Sentence: sentence(o), Status: statusBadge(v.Status), Why: v.Why, Notes: v.Notes,
-		NoEvents: v.Good+v.Bad == 0,
+		NoEvents: v.Good+v.Bad == 0, Silent: v.Good+v.Bad+v.Unknown+v.Excluded == 0,
 	}
 	if o.SLI != v.SLO {
 		c.Kind = o.SLI
@@ -54,6 +54,18 @@ func newCard(v *gate.Verdict, file *slo.File, o *slo.Objective) card {
 	}
 	if v.ExhaustedIn != nil && *v.ExhaustedIn > 0 {
 		c.Exhausted = "used up in " + span(time.Duration(*v.ExhaustedIn)*time.Second) + " at this rate"
+	}
+	return c
+}
+
+// silentCard is the card of an SLO before the first run.
+func silentCard(file *slo.File, o *slo.Objective) card {
+	c := card{
+		ID: strings.Join([]string{file.Service, file.Environment, o.Name}, "/"), Name: o.Name, Sentence: sentence(o),
+		Status: badge{"dim", "no runs yet"}, NoEvents: true, Silent: true,
+	}
+	if o.SLI != o.Name {
+		c.Kind = o.SLI
 	}
 	return c
 }

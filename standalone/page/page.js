@@ -1,4 +1,4 @@
-// Replaces the content every few seconds and keeps what is folded open. Without
+// Replaces the content every few seconds and keeps what the reader folded. Without
 // script, the browser reloads the page instead.
 (function () {
   var main = document.querySelector("main");
@@ -11,10 +11,9 @@
       var response = await fetch(location.pathname, { cache: "no-store" });
       if (!response.ok) throw new Error(response.status);
       var next = new DOMParser().parseFromString(await response.text(), "text/html").querySelector("main");
-      var open = Array.from(main.querySelectorAll("details[open]"), function (d) { return d.id; });
-      open.forEach(function (id) {
-        var d = next.querySelector("details[id=" + JSON.stringify(id) + "]");
-        if (d) d.open = true;
+      main.querySelectorAll("details").forEach(function (was) {
+        var d = next.querySelector("details[id=" + JSON.stringify(was.id) + "]");
+        if (d) d.open = was.open;
       });
       var selection = String(getSelection());
       if (!selection) main.innerHTML = next.innerHTML;

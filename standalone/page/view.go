@@ -56,7 +56,9 @@ type card struct {
 	Why                   string
 	Tallies               []tally
 	Events                []segment
-	NoEvents              bool
+	NoEvents              bool // neither good nor bad
+	Silent                bool // no run at all
+	Urgent                bool // an alert is firing
 	Burn                  []burn
 	Exhausted             string
 	Notes                 []string
@@ -94,8 +96,8 @@ func (s *Sources) view(ctx context.Context, now time.Time) *view {
 	v.History = s.history(ctx, now)
 
 	verdicts, err := s.verdicts(ctx, now)
-	if err != nil {
-		v.Error = err.Error()
+	if err != nil && !v.NoRuns {
+		v.Error = err.Error() // without any run there is nothing to read, and the page says so
 	}
 	standing := map[gate.Status]int{}
 	for _, file := range s.Set.Files {
@@ -113,12 +115,18 @@ func (s *Sources) view(ctx context.Context, now time.Time) *view {
 			for _, a := range active {
 				if a.about(file.Service, b) {
 					c.Alerts = append(c.Alerts, a.alert)
+					c.Urgent = c.Urgent || !a.Pending
 				}
 			}
 			c.Reasons = reasons[b.SLO]
 			c.Line = lines[key]
 			c.BadRuns = s.badRuns(ctx, file, b, now)
 			shown.Cards = append(shown.Cards, c)
+		}
+		if err != nil && v.NoRuns {
+			for i := range file.SLOs {
+				shown.Cards = append(shown.Cards, silentCard(file, &file.SLOs[i]))
+			}
 		}
 		v.Services = append(v.Services, shown)
 	}
@@ -150,7 +158,7 @@ var standings = []struct {
 	{gate.Exhausted, "bad", "used up"},
 	{gate.AtRisk, "warn", "at risk"},
 	{gate.OK, "good", "on track"},
-	{gate.Insufficient, "dim", "too few runs to tell"},
+	{gate.Insufficient, "dim", "insufficient evidence"},
 }
 
 func statusBadge(s gate.Status) badge {
@@ -260,7 +268,7 @@ func (s *Sources) activeAlerts(now time.Time) []activeAlert {
 			list = append(list, activeAlert{labels: a.Labels, alert: alert{
 				Class: severityClass(severity), Severity: severity, Title: alertTitle(a.Labels),
 				Summary: a.Annotations.Get("summary"), Runbook: a.Annotations.Get("runbook_url"),
-				Since: ago(now, a.ActiveAt), Pending: a.State == rules.StatePending,
+				Since: span(max(now.Sub(a.ActiveAt), time.Second)), Pending: a.State == rules.StatePending,
 			}})
 		}
 	}

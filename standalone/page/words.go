@@ -46,7 +46,10 @@ func times(d decimal.Decimal) string {
 	if r.IsZero() && d.IsPositive() {
 		return "<0.1×"
 	}
-	return r.String() + "×"
+	if r.IsZero() {
+		return "0×"
+	}
+	return r.StringFixed(places) + "×"
 }
 
 // count writes an integer with thin spaces between thousands.
