@@ -91,6 +91,48 @@ func TestUpNamesATakenPort(t *testing.T) {
 	p.process.stop(t, terminate, time.Minute)
 }
 
+// Its query API is Prometheus's own to those who ask it: promtool, and the gate.
+func TestUpSpeaksPrometheus(t *testing.T) {
+	promtool := installed(t, "promtool")
+	p := up(t, newPipeline(t))
+	p.agent(t, "-script", script).ends(t, time.Minute)
+	counts(t, file, p.prometheus(), afterScript, 90*time.Second)
+
+	eventually(t, time.Minute, func() error {
+		if out := succeeds(t, promtool, "query", "instant", p.prometheus(), "agentslo:objective:ratio"); !strings.Contains(out, `slo="completion"`) {
+			return errorf("promtool finds no recorded objective: %s", out)
+		}
+		return nil
+	})
+	if out := succeeds(t, promtool, "query", "labels", p.prometheus(), "slo"); !strings.Contains(out, "tool_free") {
+		t.Errorf("label values: %s", out)
+	}
+	if out := succeeds(t, promtool, "query", "series", "--match=agentslo_events_total", p.prometheus()); !strings.Contains(out, `verdict="bad"`) {
+		t.Errorf("series: %s", out)
+	}
+
+	// Three failures in twenty runs are above every budget here: whatever the
+	// evidence says, the release does not pass.
+	stdout, stderr, code := output(t, programs.sloctl, "gate", "-f", file, "--prometheus", p.prometheus(), "-o", "json")
+	if (code != 1 && code != 3) || strings.Contains(stdout, `"decision":"pass","slos"`) {
+		t.Errorf("gate: exit %d\n%s%s", code, stdout, stderr)
+	}
+	p.process.stop(t, terminate, time.Minute)
+}
+
+// The demo needs no file and no network, and ends by itself when asked to.
+func TestDemoEndsByItself(t *testing.T) {
+	stdout, stderr, code := output(t, programs.sloctl, "demo", "--once")
+	if code != 0 {
+		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	for _, part := range []string{"AgentSLOBudgetBurn", "http://"} {
+		if !strings.Contains(stdout+stderr, part) {
+			t.Errorf("the demo does not show %s:\n%s%s", part, stdout, stderr)
+		}
+	}
+}
+
 // The TypeScript agent on the Vercel AI SDK is read like the Go one.
 func TestUpReadsTheVercelAgent(t *testing.T) {
 	node := installed(t, "node")

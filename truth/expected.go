@@ -303,9 +303,6 @@ func (r *reading) slos(run *ExpectedRun, outcome string) {
 	for name, verdict := range verdicts(outcome, evidence, repeated) {
 		run.Facts = append(run.Facts, Fact{Name: "slo." + name, Want: verdict})
 	}
-	if r.scene.Retrieved {
-		run.accept("bad", "a reader of tool calls sees none: the documents came from a retriever span", "slo.tool_free")
-	}
 	if outcome == "answered" && !evidence {
 		f := Fact{Name: "slo.tool_free.reason", Want: "no_call"}
 		if calls > 0 {

@@ -102,5 +102,4 @@ func silentFailure(r *ExpectedRun) {
 // is a retriever, so that no span is a tool.
 func typedRetriever(r *ExpectedRun) {
 	r.accept("0", "the search tool's observation has the type retriever", "tool_calls.ok")
-	r.accept("bad", "the search tool's observation has the type retriever", "slo.tool_free")
 }
