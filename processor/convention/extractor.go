@@ -74,8 +74,8 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 	f.SpanID, f.ParentID = s.SpanID(), s.ParentSpanID()
 	f.Start, f.End = uint64(s.StartTimestamp()), uint64(s.EndTimestamp())
 	f.SpanName = r.name
-	if flags := s.Flags(); flags&flagHasIsRemote != 0 && flags&flagIsRemote == 0 && !f.ParentID.IsEmpty() {
-		f.ParentLocal = true
+	if flags := s.Flags(); flags&flagHasIsRemote != 0 && !f.ParentID.IsEmpty() {
+		f.ParentLocal, r.remote = flags&flagIsRemote == 0, flags&flagIsRemote != 0
 	}
 
 	for k, v := range s.Attributes().All() {
@@ -579,6 +579,11 @@ func documentCount(v value) int64 {
 // readAnswer says whether a root carries an answer.
 func (f *Facts) readAnswer(r *reading) {
 	f.HasOutput = false
+	// Chains are many and their outputs long: one that is below another span of
+	// its process is no root.
+	if f.Kind == Chain && !f.ParentID.IsEmpty() && !r.remote {
+		return
+	}
 	if f.Failed || f.Failure == FailureCancelled || f.Failure == FailurePaused {
 		return
 	}

@@ -143,28 +143,32 @@ type match struct {
 	tool, missing  bool
 }
 
-// words finds the words of both tables in one pass: by the two bytes that a
-// word begins with.
+// words finds the words of both tables in one pass over a text: by the two
+// bytes that a word begins with.
 type words struct {
-	pairs [1 << 10]uint64 // a bit for each pair of bytes
-	next  map[uint16][]errorWord
+	heads [1 << 10]uint16 // place of the first word plus one; 0 none
+	list  []errorWord
 }
 
 type errorWord struct {
 	text           string
 	class, failure uint8
 	tool, missing  bool
+	next           uint16 // of the same head, as in heads
 }
 
 var errorWords = newWords()
 
+func headOf(a, b byte) int { return (int(a)*33 ^ int(b)) & (1<<10 - 1) }
+
 func newWords() *words {
-	w := &words{next: map[uint16][]errorWord{}}
+	w := &words{}
 	none := match{class: uint8(len(classRules)), failure: uint8(len(failureRules))}
 	add := func(x errorWord) {
-		p := uint16(x.text[0]) | uint16(x.text[1])<<8
-		w.pairs[p>>6] |= 1 << (p & 63)
-		w.next[p] = append(w.next[p], x)
+		h := headOf(x.text[0], x.text[1])
+		x.next = w.heads[h]
+		w.list = append(w.list, x)
+		w.heads[h] = uint16(len(w.list))
 	}
 	for i, rule := range classRules {
 		for _, text := range rule.words {
@@ -176,9 +180,9 @@ func newWords() *words {
 			add(errorWord{text: text, class: none.class, failure: uint8(i)})
 		}
 	}
-	add(errorWord{"tool ", none.class, none.failure, true, false})
+	add(errorWord{text: "tool ", class: none.class, failure: none.failure, tool: true})
 	for _, text := range []string{"not found", "does not exist"} {
-		add(errorWord{text, none.class, none.failure, false, true})
+		add(errorWord{text: text, class: none.class, failure: none.failure, missing: true})
 	}
 	return w
 }
@@ -208,17 +212,21 @@ func hasFolded(s, lower string) bool {
 
 func (w *words) find(s string) match {
 	m := match{class: uint8(len(classRules)), failure: uint8(len(failureRules))}
-	for i := 0; i+1 < len(s); i++ {
-		p := uint16(fold[s[i]]) | uint16(fold[s[i+1]])<<8
-		if w.pairs[p>>6]&(1<<(p&63)) == 0 {
-			continue
-		}
-		for _, x := range w.next[p] {
-			if hasFolded(s[i:], x.text) {
+	if s == "" {
+		return m
+	}
+	a := fold[s[0]]
+	for i := 1; i < len(s); i++ {
+		b := fold[s[i]]
+		for p := w.heads[headOf(a, b)]; p != 0; {
+			x := &w.list[p-1]
+			if hasFolded(s[i-1:], x.text) {
 				m.class, m.failure = min(m.class, x.class), min(m.failure, x.failure)
 				m.tool, m.missing = m.tool || x.tool, m.missing || x.missing && m.tool
 			}
+			p = x.next
 		}
+		a = b
 	}
 	return m
 }
@@ -247,6 +255,10 @@ const maxErrorText = 512
 // blame reads one text of a failure: it sets what is not yet known.
 func (f *Facts) blame(s string) {
 	if s == "" {
+		return
+	}
+	if s[0] == '[' && strings.Contains(s, "GraphInterrupt") {
+		f.Failure = FailurePaused // LangGraph's text is the interrupt's value, of any length
 		return
 	}
 	if len(s) > maxErrorText {

@@ -53,7 +53,7 @@ func readGenkit(r *reading, f *Facts, s ptrace.Span) {
 		}
 	case Model:
 		f.ModelName = name
-		f.Usage = genkitUsage(out)
+		f.Usage = genkitUsage(r.replyUsage)
 		if in := r.textFrom(genkit, slotArgs); in != "" {
 			f.ToolsOffered = max(f.ToolsOffered, toolsIn(in))
 		}
@@ -88,10 +88,10 @@ func readGenkitTestCase(r *reading, f *Facts, s ptrace.Span) {
 }
 
 // genkitUsage reads the usage of a model's response.
-func genkitUsage(out string) Usage {
+func genkitUsage(raw string) Usage {
 	u := UnknownUsage
 	total := Unknown
-	m := membersOf(member(out, "usage"))
+	m := membersOf(raw)
 	for m.next() {
 		switch m.key {
 		case "inputTokens":

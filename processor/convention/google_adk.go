@@ -60,8 +60,7 @@ func readADK(r *reading, f *Facts, s ptrace.Span) {
 			f.Failed, f.Class, f.Failure = true, max(f.Class, Unclassified), max(f.Failure, FailureError)
 			return
 		}
-		reply := r.textFrom(googleADK, slotReply)
-		if u, ok := geminiUsage(reply); ok {
+		if u, ok := geminiUsage(r.replyUsage); ok {
 			f.Usage = u
 		} else if f.Usage.Reasoning == Unknown && s.Name() == "call_llm" {
 			// Output leaves out the thoughts, whose number is not said.
@@ -73,16 +72,9 @@ func readADK(r *reading, f *Facts, s ptrace.Span) {
 	}
 }
 
-// geminiUsage reads the usage metadata of a Gemini response in JSON.
-func geminiUsage(response string) (Usage, bool) {
+// geminiUsage reads the usage metadata of a Gemini response.
+func geminiUsage(raw string) (Usage, bool) {
 	u := UnknownUsage
-	raw := member(response, "usageMetadata")
-	if raw == "" {
-		raw = member(response, "usage_metadata")
-	}
-	if raw == "" {
-		return u, false
-	}
 	candidates, total := Unknown, Unknown
 	m := membersOf(raw)
 	for m.next() {

@@ -28,11 +28,13 @@ type reading struct {
 	// proved: the counts themselves show that input leaves out cached tokens;
 	// they are added already.
 	proved bool
+	remote bool // the flags say that the parent is another process's
 
 	// What numbered keys and events say.
-	replyText   bool // the reply has text
-	replyCalls  bool // the reply asks for a tool
-	replySeen   bool // the reply was captured
+	replyText   bool   // the reply has text
+	replyCalls  bool   // the reply asks for a tool
+	replySeen   bool   // the reply was captured
+	replyUsage  string // raw JSON of the usage that the reply carries
 	offered     bool
 	documents   int64
 	finish      Finish
@@ -43,7 +45,6 @@ type reading struct {
 	hasArgs     bool
 	hasResult   bool
 	hasAnswer   bool
-	feedback    string
 	asked       []AskedCall
 	evaluations []numberedEvaluation
 
@@ -53,10 +54,10 @@ type reading struct {
 func (r *reading) reset() {
 	r.seen, r.own, r.scope = 0, 0, nil
 	r.mask = [slots]uint32{}
-	r.attributes, r.proved = 0, false
+	r.attributes, r.proved, r.remote = 0, false, false
 	r.replyText, r.replyCalls, r.replySeen, r.offered = false, false, false, false
 	r.documents, r.finish, r.firstToken = Unknown, FinishNone, 0
-	r.args, r.result, r.answer, r.feedback = "", "", "", ""
+	r.args, r.result, r.answer, r.replyUsage = "", "", "", ""
 	r.hasArgs, r.hasResult, r.hasAnswer = false, false, false
 	r.asked, r.evaluations = r.asked[:0], r.evaluations[:0]
 }

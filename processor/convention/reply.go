@@ -178,6 +178,11 @@ func (r *reading) replyObject(s string, i, depth int) (known bool, end int) {
 					r.finish = finish
 				}
 			}
+		case "usage", "usageMetadata", "usage_metadata":
+			known = true
+			if next = skipValue(s, i); next > 0 && r.replyUsage == "" {
+				r.replyUsage = s[i:next]
+			}
 		case "toolResult", "toolResponse", "functionResponse", "function_response", "tool_call_response":
 			response, known = true, true
 			next = skipValue(s, i)
