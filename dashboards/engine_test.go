@@ -58,6 +58,9 @@ func recorded(t *testing.T, set *slo.Set) *prom {
 			for verdict, values := range map[string]string{"good": "0+1x100", "bad": late, "unknown": "0+1x100", "excluded": "0x9 1x9 2x9 3x9 4x9 5x9 6x9 7x9 8x9 9x9 10"} {
 				add("agentslo_events_total", of+fmt.Sprintf(",verdict=%q", verdict), values)
 			}
+			for _, d := range f.Dimensions {
+				add("agentslo_events_by_"+d.Name+"_total", of+fmt.Sprintf(`,verdict="bad",%s="1.4.0"`, d.Name), late)
+			}
 			add("agentslo_reasons_total", of+`,verdict="bad",reason="no_call"`, late)
 			add("agentslo_reasons_total", of+`,verdict="unknown",reason="no_verdict"`, "0+1x100")
 			add("agentslo_reasons_total", of+`,verdict="good",reason=""`, "0+1x100")

@@ -82,4 +82,9 @@ func activity(b *board, f *slo.File, several bool) {
 	b.add(graph(what{"Tool calls of a run", count,
 		"Mean number of tool calls of runs that completed during the hour before each point."},
 		query{rules.RunToolCalls(f, window), "mean"}).Min(0), 24, 6)
+	for _, d := range f.Dimensions {
+		b.add(graph(what{"Bad events by " + d.Name, count,
+			fmt.Sprintf("Bad events during the hour before each point by SLO and %s (attribute %s), the twenty with the most. The newest %d values are kept, others are folded into %s.", d.Name, d.Attribute, d.Keep, slo.OverflowValue)},
+			query{rules.BadBy(f, d.Name, window), "{{slo}} {{" + d.Name + "}}"}).Min(0), 24, 8)
+	}
 }

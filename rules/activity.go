@@ -116,3 +116,10 @@ func EachObjective(f *slo.File, o *slo.Objective) string {
 func AnyEnvironment(expression string) string {
 	return "label_replace(" + expression + `, "` + LabelEnvironment + `", "any", "` + LabelEnvironment + `", "")`
 }
+
+// BadBy is the number of bad events within the window by SLO and value of a
+// dimension, at most the twenty with the most.
+func BadBy(f *slo.File, dimension string, window time.Duration) string {
+	s := raw("agentslo_events_by_"+dimension+"_total", f, nil).equal(LabelVerdict, slo.Bad.String())
+	return "topk(20, " + increased(s, window, LabelSLO, dimension) + " > 0)"
+}
