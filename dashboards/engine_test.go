@@ -113,7 +113,7 @@ func (p *prom) evaluate(t *testing.T, set *slo.Set) {
 			rule.SetRestored(true) // there is nothing to restore; until then ALERTS is not written
 		}
 	}
-	for minute := 0; minute <= minutes; minute += 2 {
+	for minute := 0; minute <= minutes; minute += 4 {
 		for _, group := range groups {
 			group.Eval(context.Background(), at(minute))
 		}
