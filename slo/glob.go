@@ -62,7 +62,7 @@ func matchAny(globs []string, name string) bool {
 // checkGlob refuses what other glob dialects mean something by, so that nobody
 // is surprised by a literal [.
 func checkGlob(glob string) error {
-	if glob == "" {
+	if strings.TrimSpace(glob) == "" {
 		return errors.New(`a glob must not be empty; "*" matches every name`)
 	}
 	for i := 0; i < len(glob); i++ {

@@ -15,8 +15,9 @@ import (
 
 var one = decimal.NewFromInt(1)
 
-// plainNumber has no exponent: 1e999999999 as an exact decimal would fill the memory.
-var plainNumber = regexp.MustCompile(`^[+-]?(\d+(\.\d*)?|\.\d+)$`)
+// plainNumber has a short exponent at most: 1e999999999 as an exact decimal
+// would fill the memory.
+var plainNumber = regexp.MustCompile(`^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?$`)
 
 const maxDigits = 30
 
@@ -25,7 +26,7 @@ func parseDecimal(s string) (Decimal, error) {
 	case strings.EqualFold(strings.TrimLeft(s, "+-."), "nan"), strings.EqualFold(strings.TrimLeft(s, "+-."), "inf"):
 		return Decimal{}, errors.New("it must be a finite number")
 	case !plainNumber.MatchString(s):
-		return Decimal{}, errors.New("it must be a plain number such as 0.25, without exponent or separators")
+		return Decimal{}, errors.New("it must be a plain number such as 0.25")
 	case len(s) > maxDigits:
 		return Decimal{}, fmt.Errorf("a number has at most %d digits", maxDigits)
 	}
