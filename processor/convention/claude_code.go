@@ -31,14 +31,17 @@ var claudeCodeVocabulary = vocabulary{
 		{"decision", slotDeferral, 0},
 		{"source", slotToolStatus, 0},
 	},
-	kind: func(_ *reading, word string) Kind {
-		return claudeKind("claude_code."+strings.TrimPrefix(word, "claude_code."), false)
+	kind: func(r *reading, _ string) Kind {
+		if strings.HasPrefix(r.name, "claude_code.") {
+			return claudeKind(r.name)
+		}
+		return Other // many others have a span.type
 	},
 	named: claudeKind,
 	read:  readClaudeCode,
 }
 
-func claudeKind(name string, _ bool) Kind {
+func claudeKind(name string) Kind {
 	switch name {
 	case "claude_code.interaction":
 		return Agent

@@ -79,7 +79,6 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 	}
 
 	for k, v := range s.Attributes().All() {
-		r.attributes++
 		e := x.keys.find(k)
 		if e == nil {
 			if p, rest := x.keys.prefixed(k); p != nil {
@@ -154,7 +153,7 @@ func (f *Facts) kind(r *reading) {
 			if v.named == nil {
 				continue
 			}
-			if k := v.named(r.name, r.attributes == 0); k != Other {
+			if k := v.named(r.name); k != Other {
 				f.Kind, f.Convention, r.own = k, v.name, 1<<id
 				break
 			}
@@ -175,8 +174,8 @@ func (f *Facts) kind(r *reading) {
 		f.Kind, f.Convention = Step, vocabularies[otelGenAI].name
 	case said, r.scope.known:
 		f.Kind = Unrecognised
-	case r.attributes == 0 && !r.scope.known:
-		f.Tentative = adkKind(r.name, true)
+	case r.bare():
+		f.Tentative = adkKind(r.name)
 		if f.Tentative != Other {
 			f.TentativeOf = googleADKVocabulary.name
 			if f.Tentative == Tool {
@@ -528,6 +527,9 @@ func (f *Facts) settle(r *reading, s ptrace.Span) {
 			f.fail("")
 		}
 	case Agent, Chain:
+		if v, ok := r.get(slotReply); ok && !r.replySeen {
+			r.reply(v)
+		}
 		if f.Finish == FinishNone {
 			if v, ok := r.get(slotFinish); ok {
 				f.Finish = finishOf(v)
@@ -595,12 +597,7 @@ func (f *Facts) readAnswer(r *reading) {
 	case r.hasAnswer:
 		f.HasOutput = r.replyText
 	case r.mask[slotReply] != 0:
-		if v, ok := r.get(slotReply); ok {
-			if !r.replySeen {
-				r.reply(v)
-			}
-			f.HasOutput = r.replyText
-		}
+		f.HasOutput = r.replyText
 	default:
 		if v, ok := r.get(slotResult); ok {
 			f.HasOutput = answers(v)

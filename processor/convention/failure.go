@@ -236,6 +236,9 @@ func failureOf(s string, found match) Failure {
 	if int(found.failure) < len(failureRules) {
 		return failureRules[found.failure].failure
 	}
+	if i := strings.IndexByte(s, '\n'); i > 0 {
+		s = s[:i] // below is a stack
+	}
 	if s = strings.TrimSpace(s); len(s) < 24 {
 		for _, rule := range failureRules {
 			for _, whole := range rule.whole {

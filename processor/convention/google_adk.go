@@ -26,7 +26,7 @@ var googleADKVocabulary = vocabulary{
 	read:  readADK,
 }
 
-func adkKind(name string, _ bool) Kind {
+func adkKind(name string) Kind {
 	switch {
 	case name == "invocation", strings.HasPrefix(name, "invocation "),
 		strings.HasPrefix(name, "agent_run "), strings.HasPrefix(name, "invoke_agent"):
@@ -51,12 +51,12 @@ func readADK(r *reading, f *Facts, s ptrace.Span) {
 		}
 		// A tool that throws ends its span before any attribute is set: that is
 		// how this emitter says that it failed.
-		if r.attributes == 0 {
+		if r.bare() {
 			f.Failed, f.Class, f.Failure = true, max(f.Class, Unclassified), max(f.Failure, FailureError)
 		}
 	case Model:
 		// The same goes for a model call.
-		if r.attributes == 0 {
+		if r.bare() {
 			f.Failed, f.Class, f.Failure = true, max(f.Class, Unclassified), max(f.Failure, FailureError)
 			return
 		}
@@ -66,9 +66,9 @@ func readADK(r *reading, f *Facts, s ptrace.Span) {
 			// Output leaves out the thoughts, whose number is not said.
 			f.Usage.Output = Unknown
 		}
-		if !r.replySeen && !f.AsksTool && f.Finish == FinishStop {
-			f.FinishVague = true
-		}
+		// Its stop goes with tool requests too; a streamed reply shows its last
+		// piece only.
+		f.FinishVague = f.Finish == FinishStop && !r.replyText && !r.replyCalls
 	}
 }
 

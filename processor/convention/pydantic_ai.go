@@ -41,7 +41,7 @@ var pydanticAIVocabulary = vocabulary{
 
 // pydanticKind knows the span names of older versions and of Logfire's OpenAI
 // Agents integration.
-func pydanticKind(name string, _ bool) Kind {
+func pydanticKind(name string) Kind {
 	switch {
 	case name == "agent run", strings.HasSuffix(name, " run"),
 		strings.HasPrefix(name, "OpenAI Agents trace: "), strings.HasPrefix(name, "Agent run: "):

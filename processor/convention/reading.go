@@ -23,8 +23,7 @@ type reading struct {
 	rank  [vocabularyCount][slots]uint8
 	value [vocabularyCount][slots]value
 
-	name       string // of the span
-	attributes int    // how many the span has
+	name string // of the span
 	// proved: the counts themselves show that input leaves out cached tokens;
 	// they are added already.
 	proved bool
@@ -54,7 +53,7 @@ type reading struct {
 func (r *reading) reset() {
 	r.seen, r.own, r.scope = 0, 0, nil
 	r.mask = [slots]uint32{}
-	r.attributes, r.proved, r.remote = 0, false, false
+	r.proved, r.remote = false, false
 	r.replyText, r.replyCalls, r.replySeen, r.offered = false, false, false, false
 	r.documents, r.finish, r.firstToken = Unknown, FinishNone, 0
 	r.args, r.result, r.answer, r.replyUsage = "", "", "", ""
@@ -83,6 +82,9 @@ func (r *reading) has(s slot) bool { return r.mask[s] != 0 }
 func (r *reading) of(v vocabularyID) bool {
 	return (r.seen|r.scope.emits)&(1<<v) != 0
 }
+
+// bare says whether the span has no attribute that any convention knows of.
+func (r *reading) bare() bool { return r.seen&^(1<<shared) == 0 }
 
 // get is a slot's value: the own vocabulary's, else the first other's.
 func (r *reading) get(s slot) (value, bool) {

@@ -3,6 +3,7 @@ package convention
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,4 +36,14 @@ func recorded(t testing.TB, path string) []ptrace.Traces {
 		out = append(out, td)
 	}
 	return out
+}
+
+// recordedFiles are the traces in testdata.
+func recordedFiles(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*/*.jsonl")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no recordings", err)
+	}
+	return files
 }

@@ -50,7 +50,7 @@ func readTraceloop(r *reading, f *Facts, s ptrace.Span) {
 	case f.Kind == Agent && f.AgentName == "":
 		f.AgentName = entity
 		f.Placeholder = placeholder(entity)
-	case f.Kind == Other && r.documents != Unknown:
+	case (f.Kind == Other || f.Kind == Unrecognised) && r.documents != Unknown:
 		// A vector database's query; only its events tell it.
 		f.Kind, f.Convention, f.Documents = Retrieval, "traceloop", r.documents
 	}

@@ -109,8 +109,8 @@ type vocabulary struct {
 	// stands for any ending.
 	scopes []string
 	// named recognises spans of the vocabulary's scopes that carry no kind
-	// word. bare is true if the span has no attributes at all.
-	named func(name string, bare bool) Kind
+	// word.
+	named func(name string) Kind
 	// read completes or corrects the facts that the tables gave, for spans that
 	// carry the vocabulary's keys or scope.
 	read func(r *reading, f *Facts, s ptrace.Span)
