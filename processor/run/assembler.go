@@ -106,6 +106,7 @@ type Assembler struct {
 	now       func() time.Time
 
 	keys      []bool // by attribute index: it is a run key
+	judges    bool   // some SLO waits for evaluations
 	shards    []*shard
 	registry  registry
 	responses responses
@@ -133,6 +134,11 @@ func New(settings Settings, files *slo.Set, extractor *convention.Extractor, han
 	for i, name := range extractor.Names {
 		for _, key := range settings.Key {
 			a.keys[i] = a.keys[i] || key == name
+		}
+	}
+	for _, f := range files.Files {
+		for i := range f.SLOs {
+			a.judges = a.judges || len(f.SLOs[i].Evaluations) > 0
 		}
 	}
 	for range settings.Shards {
@@ -640,12 +646,6 @@ func (a *Assembler) Finish(why Completion) {
 	a.responses.expire(math.MaxInt64, &a.Stats)
 }
 
-// completed is one run with what its handler needs.
-type completed struct {
-	run  *Run
-	file *slo.File
-}
-
 // check looks for runs in g that are over, takes them out of it, and returns
 // what remains to be done without the lock. why forces everything out.
 func (a *Assembler) check(sh *shard, key pcommon.TraceID, g *group, why Completion, now int64) func() {
@@ -660,7 +660,7 @@ func (a *Assembler) check(sh *shard, key pcommon.TraceID, g *group, why Completi
 	pipeline := int(g.pipeline)
 
 	for i := range out.runs {
-		a.finish(sh, key, g, out.runs[i].run, out.runs[i].spans)
+		sh.finished.add(key, g.traces, &finishedRun{out.runs[i].run.ID, out.runs[i].run.Start, out.runs[i].run.End, out.runs[i].spans})
 	}
 	var claims []string
 	after := int64(0)
@@ -679,7 +679,6 @@ func (a *Assembler) check(sh *shard, key pcommon.TraceID, g *group, why Completi
 	a.Stats.Bytes.Add(after - before + sh.finished.takeGrowth())
 	a.Stats.Unattached.Add(int64(out.unattached))
 	a.Stats.Late.Add(int64(out.late))
-	a.Stats.Duplicates.Add(int64(out.duplicates))
 	a.Stats.EvaluationsOrphaned.Add(int64(out.orphanEvaluations))
 	if g.mixedSampling {
 		a.Stats.MixedSampling.Add(int64(len(out.runs)))
@@ -699,16 +698,4 @@ func (a *Assembler) check(sh *shard, key pcommon.TraceID, g *group, why Completi
 			a.registry.release(id, key)
 		}
 	}
-}
-
-// finish remembers a completed run, so that what still comes of it is known
-// for what it is.
-func (a *Assembler) finish(sh *shard, key pcommon.TraceID, g *group, r *Run, spans []span) {
-	done := &finishedRun{id: r.ID, start: r.Start, end: r.End}
-	for i := range spans {
-		if len(done.spans) < maxFingerprints {
-			done.spans = append(done.spans, fingerprint(spans[i].id))
-		}
-	}
-	sh.finished.add(key, g.traces, done)
 }

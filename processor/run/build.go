@@ -12,54 +12,55 @@ import (
 // assembly is a run while its facts are put together.
 type assembly struct {
 	*tree
-	group   *group
-	run     *Run
-	file    *slo.File
-	roots   []int // the run's roots in order of start; none for a lost run
-	members []int // in order of start
-	in      map[int]bool
+	group *group
+	run   *Run
+	file  *slo.File
+	this  *candidate
+	index int32 // of the candidate
 
-	judged  map[int]bool // below an evaluator: costs nothing and says nothing
-	calls   []int        // counted model calls in order of start
-	usages  []int        // spans whose usage counts
-	isUsage map[int]bool // of usages
-	toolIdx []int        // span of each run.Tools entry
-	sibling map[int]bool // tools whose sub-agent is not below them
+	first    int32   // the first root, or the first span of a lost run
+	calls    []int32 // counted model calls in order of start
+	uses     []int32 // spans whose usage counts
+	calledBy []int32 // span of each run.Tools entry
+	storage  [64]int32
 }
 
-// build makes a run of its spans. roots is empty for a lost run.
-func (a *Assembler) build(g *group, t *tree, roots, members []int, runID string, completion Completion) resolvedRun {
-	b := &assembly{tree: t, group: g, roots: roots, members: members, in: map[int]bool{}, judged: map[int]bool{}, isUsage: map[int]bool{},
-		run: &Run{RunID: runID, Completion: completion, Usage: convention.UnknownUsage, Sampling: g.samplingProbability()}}
-	for _, i := range members {
-		b.in[i] = true
-	}
+// build makes a run of the candidate's members.
+func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
+	index := t.spans[c.members[0]].run
+	b := &assembly{tree: t, group: g, this: c, index: index, first: c.members[0],
+		run: &Run{RunID: c.runID, Completion: c.completion, Usage: convention.UnknownUsage, Sampling: g.samplingProbability()}}
 	r := b.run
-	first := members[0]
-	for _, i := range members {
-		if t.spans[i].IsAI() {
+	c.run = r
+	tools, models := 0, 0
+	for _, i := range c.members {
+		s := &t.spans[i]
+		switch s.Kind {
+		case convention.Tool, convention.Retrieval:
+			tools++
+		case convention.Model:
+			models++
+		}
+		if s.IsAI() {
 			r.Spans++
 		}
+		s.judged = s.Kind == convention.Evaluator || t.ancestor(i, convention.Evaluator) >= 0
 	}
-	if len(roots) > 0 {
-		first = roots[0]
+	if models*2+tools <= len(b.storage) {
+		b.calls, b.uses, b.calledBy = b.storage[:0:models], b.storage[models:models:2*models], b.storage[2*models:2*models:2*models+tools]
+	}
+	if tools > 0 {
+		r.Tools = make([]ToolCall, 0, tools)
+	}
+	if c.root >= 0 {
+		b.first = c.root
 		r.HasRoot = true
-		r.RootSpanID = t.spans[first].SpanID
+		r.RootSpanID = t.spans[c.root].SpanID
 	}
-	r.TraceID = g.traces[t.spans[first].trace]
-	r.ID = identity(runID, r.TraceID, r.RootSpanID)
-	for _, i := range members {
-		for p := i; p >= 0; p = t.spans[p].parent {
-			if t.spans[p].Kind == convention.Evaluator {
-				b.judged[i] = true
-			}
-			if !b.in[p] {
-				break
-			}
-		}
-	}
+	r.TraceID = g.traces[t.spans[b.first].trace]
+	r.ID = identity(c.runID, r.TraceID, r.RootSpanID)
 
-	b.identify(a.extractor.Names, first)
+	b.identify(a.extractor.Names)
 	b.file = a.files.Match(r.Service, r.Environment, r.Agent, func(name string) (string, bool) {
 		v, ok := r.Attributes[name]
 		return v, ok
@@ -69,34 +70,60 @@ func (a *Assembler) build(g *group, t *tree, roots, members []int, runID string,
 	b.cost()
 	b.tools()
 	b.retrievals()
-	b.outcome()
+	r.Outcome, r.OutcomeReason = b.ending()
 	if a.handler.Marker != nil && b.file != nil && r.Outcome != slo.Lost {
 		if o, ok := a.handler.Marker(b.file, r); ok {
 			r.Outcome, r.OutcomeReason = o, "marker"
 		}
 	}
 
-	out := resolvedRun{completed: completed{run: r, file: b.file}}
-	for _, i := range members {
-		out.spans = append(out.spans, t.spans[i])
-		if id := t.spans[i].ResponseID; id != 0 {
-			out.responses = append(out.responses, id)
+	out := resolved{run: r, file: b.file, spans: make([]uint32, 0, min(len(c.members), maxFingerprints))}
+	for _, i := range c.members {
+		s := &t.spans[i]
+		if len(out.spans) < maxFingerprints {
+			out.spans = append(out.spans, fingerprint(s.id))
+		}
+		if s.ResponseID != 0 && a.judges {
+			out.responses = append(out.responses, s.ResponseID)
 		}
 	}
 	return out
 }
 
+// inside says whether the span is a member of this run.
+func (b *assembly) inside(i int32) bool { return i >= 0 && b.spans[i].run == b.index }
+
+// roots calls yield with the run's roots in order of start.
+func (b *assembly) roots(yield func(*span) bool) {
+	if b.this.root < 0 || !yield(&b.spans[b.this.root]) {
+		return
+	}
+	for _, i := range b.this.more {
+		if !yield(&b.spans[i]) {
+			return
+		}
+	}
+}
+
+// lastRoot is the root that ends the run: of a resumed run the last one.
+func (b *assembly) lastRoot() int32 {
+	if n := len(b.this.more); n > 0 {
+		return b.this.more[n-1]
+	}
+	return b.this.root
+}
+
 // identify finds the run's names and the attributes that files ask for.
-func (b *assembly) identify(names []string, first int) {
+func (b *assembly) identify(names []string) {
 	r := b.run
-	root := &b.spans[first]
+	root := &b.spans[b.first]
 	res := b.group.resources[root.resource]
 	r.Service, r.Environment = res.service, res.environment
-	r.Agent = b.agentName(first)
-	r.Agents = append(r.Agents, r.Agent)
-	for _, i := range b.members {
-		if n := b.spans[i].AgentName; n != "" && !b.spans[i].Placeholder && b.spans[i].Kind == convention.Agent && !slices.Contains(r.Agents, n) {
-			r.Agents = append(r.Agents, n)
+	r.Agent = b.agentName()
+	r.Agents = append(make([]string, 0, 2), r.Agent)
+	for _, i := range b.this.members {
+		if s := &b.spans[i]; s.Kind == convention.Agent && s.AgentName != "" && !s.Placeholder && !slices.Contains(r.Agents, s.AgentName) {
+			r.Agents = append(r.Agents, s.AgentName)
 		}
 	}
 
@@ -116,15 +143,14 @@ func (b *assembly) identify(names []string, first int) {
 	}
 	take(root.Attributes)
 	take(res.attributes)
-	b.above(first, func(p int) bool {
+	for p := root.parent; p >= 0; p = b.spans[p].parent {
 		take(b.spans[p].Attributes)
 		take(b.group.resources[b.spans[p].resource].attributes)
-		return true
-	})
-	for _, i := range b.members {
+	}
+	for _, i := range b.this.members {
 		take(b.spans[i].Attributes)
 	}
-	for _, i := range b.members {
+	for _, i := range b.this.members {
 		take(b.group.resources[b.spans[i].resource].attributes)
 	}
 }
@@ -132,26 +158,10 @@ func (b *assembly) identify(names []string, first int) {
 // agentName is the root's own name; else its workflow's; else that of the
 // first agent below that is reached without crossing a tool or model span;
 // else the root span's. A placeholder counts only when nothing else is there.
-func (b *assembly) agentName(first int) string {
-	root := &b.spans[first]
-	if len(b.roots) == 0 {
-		for _, pick := range []func(*span) string{
-			func(s *span) string { return s.WorkflowName },
-			func(s *span) string {
-				if s.Placeholder {
-					return ""
-				}
-				return s.AgentName
-			},
-			func(s *span) string { return s.AgentName },
-		} {
-			for _, i := range b.members {
-				if n := pick(&b.spans[i]); n != "" {
-					return n
-				}
-			}
-		}
-		return root.SpanName
+func (b *assembly) agentName() string {
+	root := &b.spans[b.first]
+	if b.this.root < 0 {
+		return b.lostName()
 	}
 	if root.AgentName != "" && !root.Placeholder {
 		return root.AgentName
@@ -159,27 +169,61 @@ func (b *assembly) agentName(first int) string {
 	if root.WorkflowName != "" && !convention.Placeholder(root.WorkflowName) {
 		return root.WorkflowName
 	}
-	queue := slices.Clone(root.children)
-	for len(queue) > 0 {
-		s := &b.spans[queue[0]]
-		queue = queue[1:]
-		if s.Kind == convention.Tool || s.Kind == convention.Model {
-			continue
-		}
-		if s.Kind == convention.Agent && s.AgentName != "" && !s.Placeholder {
-			return s.AgentName
-		}
-		queue = append(queue, s.children...)
+	if n := b.nameBelow(b.first); n != "" {
+		return n
 	}
 	return cmp.Or(root.AgentName, root.WorkflowName, root.SpanName)
 }
 
-// earlyEnd is how long work may go on after a root without an output before
-// the root no longer counts as the end of the run.
+// nameBelow searches level by level, in order of start.
+func (b *assembly) nameBelow(i int32) string {
+	queue := append(b.path[:0], i)
+	for k := 0; k < len(queue); k++ {
+		for c := b.spans[queue[k]].child; c >= 0; c = b.spans[c].next {
+			s := &b.spans[c]
+			switch {
+			case s.Kind == convention.Tool || s.Kind == convention.Model:
+				continue
+			case s.Kind == convention.Agent && s.AgentName != "" && !s.Placeholder:
+				return s.AgentName
+			}
+			queue = append(queue, c)
+		}
+	}
+	b.path = queue
+	return ""
+}
+
+// lostName is the name that a run without a root goes by.
+func (b *assembly) lostName() string {
+	var workflow, agent, placeholder string
+	for _, i := range b.this.members {
+		s := &b.spans[i]
+		if !convention.Placeholder(s.WorkflowName) {
+			workflow = cmp.Or(workflow, s.WorkflowName)
+		}
+		if s.Placeholder {
+			placeholder = cmp.Or(placeholder, s.AgentName, s.WorkflowName)
+		} else {
+			agent = cmp.Or(agent, s.AgentName)
+		}
+	}
+	return cmp.Or(workflow, agent, placeholder, b.spans[b.first].SpanName)
+}
+
+// earlyEnd is how long, in nanoseconds, work may go on after a root without an
+// output before the root no longer counts as the end of the run.
 const earlyEnd = uint64(1e9)
 
 // interval is a stretch of time in Unix nanoseconds.
 type interval struct{ start, end uint64 }
+
+func (x interval) seconds() float64 {
+	if x.end <= x.start {
+		return 0
+	}
+	return float64(x.end-x.start) / 1e9
+}
 
 // union is the total length of the intervals, in nanoseconds.
 func union(list []interval) (total uint64) {
@@ -197,59 +241,54 @@ func union(list []interval) (total uint64) {
 
 func (b *assembly) times() {
 	r := b.run
-	r.Start, r.End = math.MaxUint64, 0
-	var extent interval
-	extent.start = math.MaxUint64
-	for _, i := range b.members {
-		s := &b.spans[i]
-		if s.IsAI() && !b.judged[i] && s.Kind != convention.Evaluator {
+	extent := interval{start: math.MaxUint64}
+	for _, i := range b.this.members {
+		if s := &b.spans[i]; s.IsAI() && !s.judged {
 			extent.start, extent.end = min(extent.start, s.Start), max(extent.end, s.End)
 		}
 	}
-	if len(b.roots) == 0 {
-		r.Start, r.End = extent.start, extent.end
-		r.SoFar = seconds(extent)
+	if b.this.root < 0 {
+		r.Start, r.End, r.SoFar = extent.start, extent.end, extent.seconds()
 		return
 	}
-	var spans []interval
+	r.Start = math.MaxUint64
+	work := make([]interval, 0, 2)
 	output := false
-	for _, i := range b.roots {
-		s := &b.spans[i]
-		spans = append(spans, interval{s.Start, s.End})
+	for s := range b.roots {
+		work = append(work, interval{s.Start, s.End})
 		r.Start, r.End = min(r.Start, s.Start), max(r.End, s.End)
 		output = output || s.HasOutput
 	}
 	if extent.end > r.End+earlyEnd && !output {
 		r.RootEndedEarly = true
-		spans = append(spans, interval{r.Start, extent.end})
+		work = append(work, interval{r.Start, extent.end})
 		r.End = extent.end
 	}
 	var waits []interval
-	for _, i := range b.members {
+	for _, i := range b.this.members {
 		s := &b.spans[i]
 		if s.Kind != convention.Tool || !slo.HumanWaitTool(s.ToolName) {
 			continue
 		}
-		for _, x := range spans {
-			w := interval{max(s.Start, x.start), min(s.End, x.end)}
-			if w.end > w.start {
+		for _, x := range work {
+			if w := (interval{max(s.Start, x.start), min(s.End, x.end)}); w.end > w.start {
 				waits = append(waits, w)
 			}
 		}
 	}
-	total := union(spans)
+	total := union(work)
 	v := float64(total-min(union(waits), total)) / 1e9
 	r.Seconds, r.SoFar = &v, v
 
-	for _, i := range b.roots {
-		if t := b.spans[i].FirstToken; !math.IsNaN(t) {
+	for s := range b.roots {
+		if t := s.FirstToken; !math.IsNaN(t) {
 			r.FirstToken = &t
 			return
 		}
 	}
-	for _, i := range b.members {
+	for _, i := range b.this.members {
 		s := &b.spans[i]
-		if math.IsNaN(s.FirstToken) || b.judged[i] || s.Start < r.Start {
+		if math.IsNaN(s.FirstToken) || s.judged || s.Start < r.Start {
 			continue
 		}
 		if t := float64(s.Start-r.Start)/1e9 + s.FirstToken; r.FirstToken == nil || t < *r.FirstToken {
@@ -258,96 +297,96 @@ func (b *assembly) times() {
 	}
 }
 
-func seconds(x interval) float64 {
-	if x.end <= x.start {
-		return 0
-	}
-	return float64(x.end-x.start) / 1e9
-}
-
 // models counts model calls and tokens. Where model spans are nested (a
 // framework's around an SDK's) the innermost ones with usage count; one
 // response that several spans report is one call.
 func (b *assembly) models() {
-	below := map[int]bool{} // a model span lies below, no tool or agent between
-	usage := map[int]bool{} // and one of them carries usage
-	responses := map[uint64]bool{}
-	for i := len(b.members) - 1; i >= 0; i-- {
-		m := b.members[i]
-		if b.spans[m].Kind != convention.Model || b.judged[m] {
+	for _, i := range b.this.members {
+		s := &b.spans[i]
+		if s.Kind != convention.Model || s.judged {
 			continue
 		}
-		b.above(m, func(p int) bool {
-			switch b.spans[p].Kind {
-			case convention.Tool, convention.Agent:
-				return false
-			case convention.Model:
-				below[p] = true
-				usage[p] = usage[p] || usage[m] || b.spans[m].Usage.Known()
+		for p := s.parent; b.inside(p); p = b.spans[p].parent {
+			q := &b.spans[p]
+			if q.Kind == convention.Tool || q.Kind == convention.Agent {
+				break
 			}
-			return b.in[p]
-		})
-	}
-	for _, m := range b.members {
-		s := &b.spans[m]
-		if s.Kind != convention.Model || b.judged[m] || neverSent(s) {
-			continue
-		}
-		if s.ResponseID != 0 {
-			if responses[s.ResponseID] && !below[m] {
-				continue
+			if q.Kind == convention.Model {
+				q.wraps = true
+				q.wrapsUse = q.wrapsUse || s.Usage.Known()
 			}
-			responses[s.ResponseID] = responses[s.ResponseID] || !below[m]
-		}
-		if !below[m] {
-			b.calls = append(b.calls, m)
-		}
-		if s.Usage.Known() && !usage[m] {
-			b.usages = append(b.usages, m)
-			b.isUsage[m] = true
 		}
 	}
 	r := b.run
-	byModel := map[string]*ModelUsage{}
-	var order []string
-	add := func(s *span, calls int) {
-		u := byModel[s.ModelName]
-		if u == nil {
-			u = &ModelUsage{Model: s.ModelName, Usage: convention.UnknownUsage}
-			byModel[s.ModelName] = u
-			order = append(order, s.ModelName)
+	for k, i := range b.this.members {
+		s := &b.spans[i]
+		if s.Kind != convention.Model || s.judged || neverSent(s) || b.sameResponse(k) {
+			continue
 		}
-		u.Calls += calls
-		plus(&u.Usage, s.Usage)
+		if !s.wraps {
+			s.isCall = true
+			b.calls = append(b.calls, i)
+		}
+		if s.Usage.Known() && !s.wrapsUse {
+			s.isUse = true
+			b.uses = append(b.uses, i)
+		}
 	}
 	if len(b.calls) > 0 {
 		n := len(b.calls)
 		r.ModelCalls = &n
-		for _, m := range b.calls {
-			if !b.isUsage[m] {
-				add(&span{Facts: convention.Facts{ModelName: b.spans[m].ModelName, Usage: convention.UnknownUsage}}, 1)
+		for _, i := range b.calls {
+			if s := &b.spans[i]; !s.isUse {
+				b.use(s.ModelName, convention.UnknownUsage, 1)
 			}
 		}
-		for _, m := range b.usages {
-			c := 1
-			if below[m] {
-				c = 0
+		for _, i := range b.uses {
+			s := &b.spans[i]
+			calls := 0
+			if s.isCall {
+				calls = 1
 			}
-			add(&b.spans[m], c)
-			plus(&r.Usage, b.spans[m].Usage)
+			b.use(s.ModelName, s.Usage, calls)
+			plus(&r.Usage, s.Usage)
 		}
 		if b.usageIncomplete() {
 			r.Usage = convention.UnknownUsage
 		}
 	}
-	if len(b.usages) == 0 {
-		b.agentUsage(add)
+	if len(b.uses) == 0 {
+		b.agentUsage()
 	}
-	for _, name := range order {
-		if byModel[name].Model != "" || byModel[name].Usage.Known() {
-			r.Models = append(r.Models, *byModel[name])
+}
+
+// sameResponse says whether an earlier call of the run reports the response of
+// the k-th member too.
+func (b *assembly) sameResponse(k int) bool {
+	s := &b.spans[b.this.members[k]]
+	if s.ResponseID == 0 || s.wraps {
+		return false
+	}
+	for _, i := range b.calls {
+		if b.spans[i].ResponseID == s.ResponseID {
+			return true
 		}
 	}
+	return false
+}
+
+// use adds to what the run used a model for.
+func (b *assembly) use(model string, u convention.Usage, calls int) {
+	r := b.run
+	if model == "" && !u.Known() {
+		return
+	}
+	for k := range r.Models {
+		if r.Models[k].Model == model {
+			r.Models[k].Calls += calls
+			plus(&r.Models[k].Usage, u)
+			return
+		}
+	}
+	r.Models = append(r.Models, ModelUsage{Model: model, Calls: calls, Usage: u})
 }
 
 // neverSent: the call failed before a request could have gone out. A framework
@@ -375,14 +414,26 @@ func plus(u *convention.Usage, v convention.Usage) {
 // usageIncomplete: a call that did not fail carries no tokens, though others
 // do, so that their sum would be too small. A failed call is not billed.
 func (b *assembly) usageIncomplete() bool {
-	for _, m := range b.calls {
-		s := &b.spans[m]
-		if s.Failed && s.Failure != convention.FailureCancelled || s.Usage.Known() {
+	for _, i := range b.calls {
+		s := &b.spans[i]
+		if b.unbilled(s) || s.Usage.Known() {
 			continue
 		}
-		covered := false // a span above carries the usage of this call
-		b.above(m, func(p int) bool { covered = covered || b.isUsage[p]; return !covered && b.in[p] })
-		if !covered {
+		if !b.covered(i, func(s *span) bool { return s.isUse }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *assembly) unbilled(s *span) bool {
+	return s.Failed && s.Failure != convention.FailureCancelled
+}
+
+// covered says whether by holds for the span or for a member above it.
+func (b *assembly) covered(i int32, by func(*span) bool) bool {
+	for ; b.inside(i); i = b.spans[i].parent {
+		if by(&b.spans[i]) {
 			return true
 		}
 	}
@@ -392,31 +443,26 @@ func (b *assembly) usageIncomplete() bool {
 // agentUsage takes the usage that agents repeat, where no model span has any.
 // With sub-agents below that carry usage of their own it is not known whether
 // the outer figure includes them.
-func (b *assembly) agentUsage(add func(*span, int)) {
-	var found []int
-	has := map[int]bool{}
-	for _, i := range b.members {
-		s := &b.spans[i]
+func (b *assembly) agentUsage() {
+	carries := func(s *span) bool {
 		switch s.Kind {
 		case convention.Agent, convention.Chain, convention.Step:
-			if s.Usage.Known() && !s.Lifetime && !b.judged[i] {
-				found = append(found, i)
-				has[i] = true
-			}
+			return s.Usage.Known() && !s.Lifetime && !s.judged
 		}
+		return false
 	}
-	for _, i := range found {
-		nested := false
-		b.above(i, func(p int) bool { nested = nested || has[p]; return !nested && b.in[p] })
-		if nested {
+	for _, i := range b.this.members {
+		if carries(&b.spans[i]) && b.covered(b.spans[i].parent, carries) {
 			return
 		}
 	}
-	for _, i := range found {
-		add(&b.spans[i], 0)
-		plus(&b.run.Usage, b.spans[i].Usage)
-		b.usages = append(b.usages, i)
-		b.isUsage[i] = true
+	for _, i := range b.this.members {
+		if s := &b.spans[i]; carries(s) {
+			b.use(s.ModelName, s.Usage, 0)
+			plus(&b.run.Usage, s.Usage)
+			s.isUse = true
+			b.uses = append(b.uses, i)
+		}
 	}
 }
 
@@ -424,108 +470,89 @@ func (b *assembly) agentUsage(add func(*span, int)) {
 // root; else it is price times tokens. It is known only as a whole.
 func (b *assembly) cost() {
 	r := b.run
-	known := true
-	total := 0.0
-	explicit := map[int]bool{} // spans whose cost is part of the total
-	inner := map[int]bool{}    // spans above one that says its cost
-	says := func(i int) bool {
-		switch b.spans[i].Kind {
-		case convention.Model, convention.Tool, convention.Retrieval:
-			return !math.IsNaN(b.spans[i].CostUSD) && !b.judged[i]
-		}
-		return false
-	}
-	for _, i := range b.members {
-		if says(i) {
-			b.above(i, func(p int) bool { inner[p] = true; return b.in[p] })
-		}
-	}
-	for _, i := range b.members {
-		if says(i) && !inner[i] {
-			explicit[i] = true
-			total += b.spans[i].CostUSD
-		}
-	}
-	if len(explicit) == 0 {
-		var own float64
-		n := 0
-		for _, i := range b.roots {
-			if c := b.spans[i].CostUSD; !math.IsNaN(c) {
-				own += c
-				n++
+	total, said := b.saidAtCalls()
+	if said == 0 {
+		own, known := 0.0, 0
+		for s := range b.roots {
+			if !math.IsNaN(s.CostUSD) {
+				own += s.CostUSD
+				known++
 			}
 		}
-		if n > 0 && n == len(b.roots) {
+		if known > 0 && known == 1+len(b.this.more) {
 			r.CostUSD, r.KnownUSD = &own, own
 			return
 		}
 	}
-	priced := 0
-	price := func(s *span) {
+	whole, parts := true, said
+	for _, i := range b.uses {
+		s := &b.spans[i]
+		if b.covered(i, func(s *span) bool { return s.priced }) {
+			continue
+		}
+		if s.Kind != convention.Model && len(r.Agents) > 1 {
+			whole = false // does the agent's usage include that of its sub-agents?
+			continue
+		}
 		p, ok := b.file.Price(s.ModelName)
 		if !ok || s.Usage.Input < 0 || s.Usage.Output < 0 {
-			known = false
-			return
+			whole = false
+			continue
 		}
-		priced++
+		parts++
 		total += p.Cost(s.Usage.Input, max(s.Usage.CachedInput, 0), max(s.Usage.CacheWrite, 0), s.Usage.Output)
 	}
-	covered := func(i int, by func(int) bool) bool {
-		if by(i) {
-			return true
-		}
-		found := false
-		b.above(i, func(p int) bool { found = found || by(p); return !found && b.in[p] })
-		return found
-	}
-	for _, i := range b.usages {
-		if covered(i, func(p int) bool { return explicit[p] }) {
-			continue
-		}
-		s := &b.spans[i]
-		if s.Kind != convention.Model && b.subAgents() {
-			known = false // does its usage include theirs?
-			continue
-		}
-		price(s)
-	}
-	for _, m := range b.calls {
-		s := &b.spans[m]
-		if s.Failed && s.Failure != convention.FailureCancelled {
-			continue
-		}
-		if !covered(m, func(p int) bool { return explicit[p] || b.isUsage[p] }) {
-			known = false
+	for _, i := range b.calls {
+		if !b.unbilled(&b.spans[i]) && !b.covered(i, func(s *span) bool { return s.priced || s.isUse }) {
+			whole = false
 		}
 	}
 	r.KnownUSD = total
-	if known && priced+len(explicit) > 0 {
+	if whole && parts > 0 {
 		r.CostUSD = &total
 	}
 }
 
-// subAgents says whether agents lie below the run's roots.
-func (b *assembly) subAgents() bool {
-	for _, i := range b.members {
-		if b.spans[i].Kind == convention.Agent && !slices.Contains(b.roots, i) {
-			return true
+// saidAtCalls adds up what model, tool and retrieval spans say they cost; of
+// nested ones the innermost.
+func (b *assembly) saidAtCalls() (total float64, n int) {
+	says := func(s *span) bool {
+		switch s.Kind {
+		case convention.Model, convention.Tool, convention.Retrieval:
+			return !math.IsNaN(s.CostUSD) && !s.judged
+		}
+		return false
+	}
+	for _, i := range b.this.members {
+		if !says(&b.spans[i]) {
+			continue
+		}
+		for p := b.spans[i].parent; b.inside(p); p = b.spans[p].parent {
+			b.spans[p].costBelow = true
 		}
 	}
-	return false
+	for _, i := range b.this.members {
+		if s := &b.spans[i]; says(s) && !s.costBelow {
+			s.priced = true
+			total += s.CostUSD
+			n++
+		}
+	}
+	return total, n
 }
 
 func (b *assembly) retrievals() {
-	for _, i := range b.members {
+	for _, i := range b.this.members {
 		s := &b.spans[i]
-		if s.Kind == convention.Retrieval && !b.judged[i] {
+		if s.Kind == convention.Retrieval && !s.judged {
 			b.run.Retrievals = append(b.run.Retrievals, Retrieval{Documents: s.Documents, Failed: s.Failed, Start: s.Start, End: s.End})
 		}
 	}
 }
 
 // owner is the name of the agent that a span works for.
-func (b *assembly) owner(i int) string {
-	if p := b.ancestor(i, convention.Agent); p >= 0 && b.in[p] && b.spans[p].AgentName != "" {
+func (b *assembly) owner(i int32) string {
+	if p := b.ancestor(i, convention.Agent); b.inside(p) && b.spans[p].AgentName != "" {
 		return b.spans[p].AgentName
 	}
 	return b.run.Agent

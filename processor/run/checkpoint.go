@@ -215,7 +215,7 @@ func equal(a, b []string) bool {
 // renamed rewrites the log for other attribute indices: the files' needs have
 // changed since.
 func (g *group) renamed(rename func([]convention.Attribute) []convention.Attribute) *group {
-	spans, _ := g.decode()
+	spans, _ := g.decode(nil)
 	out := *g
 	out.log, out.ids, out.strs, out.bytes = nil, nil, nil, 0
 	in := interner{}

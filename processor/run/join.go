@@ -49,7 +49,7 @@ func (a *Assembler) merge(from, home pcommon.TraceID) bool {
 		return true // joined or completed already
 	}
 	before := g.size() + to.size()
-	spans, _ := g.decode()
+	spans, _ := g.decode(nil)
 	for i := range spans {
 		s := &spans[i]
 		t := to.trace(g.traces[s.trace])

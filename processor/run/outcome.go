@@ -17,10 +17,6 @@ import (
 // and more.
 const clearGap = uint64(100e6)
 
-func (b *assembly) outcome() {
-	b.run.Outcome, b.run.OutcomeReason = b.ending()
-}
-
 // ended maps words that say how something ended to the outcome they mean.
 func ended(s *span) (slo.Outcome, string, bool) {
 	switch s.Failure {
@@ -48,20 +44,20 @@ func ended(s *span) (slo.Outcome, string, bool) {
 
 func (b *assembly) ending() (slo.Outcome, string) {
 	r := b.run
-	if len(b.roots) == 0 {
+	if b.this.root < 0 {
 		switch r.Completion {
 		case Evicted, MaxSpans, Shutdown:
 			return slo.OutcomeUnknown, string(r.Completion)
 		}
 		return slo.Lost, "no_root"
 	}
-	root := &b.spans[b.roots[len(b.roots)-1]] // of a resumed run the last one
+	root := &b.spans[b.lastRoot()]
 	if o, why, ok := ended(root); ok {
 		return o, why
 	}
 
-	trunk := b.trunk()
-	last, lastTool := b.lastModel(trunk), b.lastTool(trunk)
+	b.findTrunk()
+	last, lastTool := b.lastModel(), b.lastTool()
 	var model, tool *span
 	if last >= 0 {
 		model = &b.spans[last]
@@ -73,16 +69,16 @@ func (b *assembly) ending() (slo.Outcome, string) {
 
 	// The end of the run's own path, if it says how it ended and nothing but
 	// the root came after it.
-	if tail := b.tail(trunk); tail >= 0 && (root.Failed || !root.HasOutput) {
+	if tail := b.tail(); tail >= 0 && (root.Failed || !root.HasOutput) {
 		if o, why, ok := ended(&b.spans[tail]); ok {
 			return o, why
 		}
 	}
-	if p := b.lastPaused(trunk); p != nil && (model == nil || p.Start >= model.Start) && (tool == nil || p.Start >= tool.Start) {
+	if p := b.lastPaused(); p != nil && (model == nil || p.Start >= model.Start) && (tool == nil || p.Start >= tool.Start) {
 		return slo.Escalated, "paused"
 	}
 	if root.Failed {
-		if o, why, ok := b.failureBelow(trunk); ok {
+		if o, why, ok := b.failureBelow(); ok {
 			return o, why
 		}
 		if root.Failure == convention.FailureGuardrail {
@@ -93,7 +89,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 
 	// Answer tools are the answer.
 	for i, call := range r.Tools {
-		if call.Role == Answer && !call.Failed() && (model == nil || b.spans[b.toolIdx[i]].Start >= model.Start) {
+		if call.Role == Answer && !call.Failed() && (model == nil || b.spans[b.calledBy[i]].Start >= model.Start) {
 			return b.marked(slo.Answered)
 		}
 	}
@@ -103,7 +99,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		if root.HasOutput {
 			return b.marked(slo.Answered)
 		}
-		if b.callerGone(b.roots[len(b.roots)-1]) {
+		if b.callerGone() {
 			return slo.Cancelled, "caller_gone"
 		}
 		return b.marked(slo.OutcomeUnknown)
@@ -130,14 +126,14 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		return slo.Error, "error"
 	}
 
-	asks := model.Finish == convention.FinishTool || model.AsksTool || toolAfter && !model.HasOutput && b.endedOn(lastTool, last)
+	asks := model.Finish == convention.FinishTool || model.AsksTool || model.FinishVague && toolAfter && b.endedOn(lastTool, last)
 	silent := model.Finish == convention.FinishNone && !model.Usage.Known() && !model.HasOutput && !model.AsksTool
 	switch {
 	case root.Finish == convention.FinishOther && !root.HasOutput, root.Finish == convention.FinishOther && b.gapAfter(root):
 		return slo.Cancelled, "other"
 	case silent && !root.HasOutput && root.Finish == convention.FinishNone:
 		return slo.Cancelled, "cut_short"
-	case b.callerGone(b.roots[len(b.roots)-1]) && (asks || silent):
+	case b.callerGone() && (asks || silent):
 		return slo.Cancelled, "caller_gone"
 	case toolAfter && b.unfinished(lastTool):
 		return slo.Cancelled, "cut_short"
@@ -145,7 +141,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		if root.HasOutput && !toolAfter && root.Finish == convention.FinishStop {
 			return b.marked(slo.Answered)
 		}
-		if toolAfter && !b.clientSide(tool) {
+		if toolAfter && !tool.ClientSide {
 			if !root.HasOutput && b.gapAfter(root) {
 				return slo.Cancelled, "cut_short"
 			}
@@ -203,87 +199,74 @@ const toolTail = uint64(20e6)
 // endedOn says whether the model call asked for the tool, whatever its stop
 // reason says: some emitters write "stop" for a call that asks for one. The
 // tool began after it, or inside it as the last thing.
-func (b *assembly) endedOn(tool, model int) bool {
+func (b *assembly) endedOn(tool, model int32) bool {
 	t, m := &b.spans[tool], &b.spans[model]
-	return t.Start >= m.End || t.End <= m.End && m.End-t.End < toolTail || t.End > m.End
+	return t.Start >= m.End || t.End > m.End || m.End-t.End < toolTail
+}
+
+// findTrunk marks what is not on the run's own path: the members below a tool.
+// What a sub-agent does below its tool says nothing of the end.
+func (b *assembly) findTrunk() {
+	for _, i := range b.this.members {
+		for p := b.spans[i].parent; b.inside(p); p = b.spans[p].parent {
+			if k := b.spans[p].Kind; k == convention.Tool || k == convention.Evaluator {
+				b.spans[i].offTrunk = true
+				break
+			}
+		}
+	}
+}
+
+// trunk calls yield with the AI spans of the run's own path in order of start.
+func (b *assembly) trunk(yield func(int32, *span) bool) {
+	for _, i := range b.this.members {
+		s := &b.spans[i]
+		if s.offTrunk || !s.IsAI() || s.Kind == convention.Evaluator {
+			continue
+		}
+		if !yield(i, s) {
+			return
+		}
+	}
 }
 
 // lastPaused is the last call that waits for an approval.
-func (b *assembly) lastPaused(trunk []int) (last *span) {
-	for _, i := range trunk {
-		if s := &b.spans[i]; s.Kind == convention.Tool && s.Failure == convention.FailurePaused {
+func (b *assembly) lastPaused() (last *span) {
+	for _, s := range b.trunk {
+		if s.Kind == convention.Tool && s.Failure == convention.FailurePaused {
 			last = s
 		}
 	}
 	return last
 }
 
-// trunk is the run's own path: the members that are not below a tool, in order
-// of start. What a sub-agent does below its tool says nothing of the end.
-func (b *assembly) trunk() []int {
-	below := map[int]bool{}
-	out := make([]int, 0, len(b.members))
-	for _, i := range b.members {
-		s := &b.spans[i]
-		if p := s.parent; p >= 0 && b.in[p] && (below[p] || b.spans[p].Kind == convention.Tool || b.spans[p].Kind == convention.Evaluator) {
-			below[i] = true
-			continue
-		}
-		if s.IsAI() && s.Kind != convention.Evaluator {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-func (b *assembly) lastModel(trunk []int) int {
-	counted := map[int]bool{}
-	for _, m := range b.calls {
-		counted[m] = true
-	}
-	last := -1
-	for _, i := range trunk {
-		if counted[i] && (last < 0 || b.spans[i].Start >= b.spans[last].Start) {
+func (b *assembly) lastModel() int32 {
+	last := int32(-1)
+	for i, s := range b.trunk {
+		if s.isCall {
 			last = i
 		}
 	}
 	return last
 }
 
-func (b *assembly) lastTool(trunk []int) int {
-	last := -1
-	for k, i := range b.toolIdx {
-		if b.run.Tools[k].Role == NotCounted {
-			continue
-		}
-		if within(trunk, i) && (last < 0 || b.spans[i].Start >= b.spans[last].Start) {
+func (b *assembly) lastTool() int32 {
+	last := int32(-1)
+	for k, i := range b.calledBy {
+		if b.run.Tools[k].Role != NotCounted && !b.spans[i].offTrunk {
 			last = i
 		}
 	}
 	return last
-}
-
-// within searches a list that is in ascending order.
-func within(sorted []int, x int) bool {
-	lo, hi := 0, len(sorted)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if sorted[mid] < x {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo < len(sorted) && sorted[lo] == x
 }
 
 // tail is the last leaf of the path: the model or tool span that ended last.
-func (b *assembly) tail(trunk []int) int {
-	tail := -1
-	for _, i := range trunk {
-		switch b.spans[i].Kind {
+func (b *assembly) tail() int32 {
+	tail := int32(-1)
+	for i, s := range b.trunk {
+		switch s.Kind {
 		case convention.Model, convention.Tool, convention.Guardrail:
-			if tail < 0 || b.spans[i].End > b.spans[tail].End || b.spans[i].End == b.spans[tail].End && b.spans[i].Start >= b.spans[tail].Start {
+			if tail < 0 || s.End >= b.spans[tail].End {
 				tail = i
 			}
 		}
@@ -293,24 +276,23 @@ func (b *assembly) tail(trunk []int) int {
 
 // failureBelow looks for the words behind a failed root on its own path, from
 // the end.
-func (b *assembly) failureBelow(trunk []int) (slo.Outcome, string, bool) {
-	for k := len(trunk) - 1; k >= 0; k-- {
-		s := &b.spans[trunk[k]]
+func (b *assembly) failureBelow() (o slo.Outcome, why string, found bool) {
+	for _, s := range b.trunk {
 		if !s.Failed || s.Kind == convention.Tool {
 			continue
 		}
-		if o, why, ok := ended(s); ok {
-			return o, why, true
+		if said, word, ok := ended(s); ok {
+			o, why, found = said, word, true
 		}
 	}
-	return slo.OutcomeUnknown, "", false
+	return o, why, found
 }
 
 // gapAfter says whether the root outlives all work below it by a clear gap.
 // Agents and steps between are no work: they last as long as what they wait for.
 func (b *assembly) gapAfter(root *span) bool {
 	var end uint64
-	for _, i := range b.members {
+	for _, i := range b.this.members {
 		switch s := &b.spans[i]; s.Kind {
 		case convention.Model, convention.Tool, convention.Retrieval, convention.Guardrail:
 			end = max(end, s.End)
@@ -319,15 +301,14 @@ func (b *assembly) gapAfter(root *span) bool {
 	return end > 0 && root.End > end+clearGap
 }
 
-// unfinished says whether the tool call at the run's end was cut short: its
-// arguments were captured, or other calls' results were, and it has neither
-// result nor failure.
-func (b *assembly) unfinished(i int) bool {
+// unfinished says whether the tool call at the run's end was cut short: other
+// content was captured, and it has neither result nor failure.
+func (b *assembly) unfinished(i int32) bool {
 	s := &b.spans[i]
 	if s.Failed || s.HasResult || !b.run.ContentCaptured {
 		return false
 	}
-	for k, j := range b.toolIdx {
+	for k, j := range b.calledBy {
 		if j == i {
 			b.run.Tools[k].Unfinished = true
 		}
@@ -335,12 +316,13 @@ func (b *assembly) unfinished(i int) bool {
 	return true
 }
 
-func (b *assembly) clientSide(s *span) bool { return s.ClientSide }
-
 // callerGone says whether the root, or a span above it, tells that the caller
 // went away.
-func (b *assembly) callerGone(root int) bool {
-	gone := b.spans[root].CallerGone
-	b.above(root, func(p int) bool { gone = gone || b.spans[p].CallerGone; return !gone })
-	return gone
+func (b *assembly) callerGone() bool {
+	for i := b.lastRoot(); i >= 0; i = b.spans[i].parent {
+		if b.spans[i].CallerGone {
+			return true
+		}
+	}
+	return false
 }

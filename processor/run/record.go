@@ -16,7 +16,7 @@ import (
 
 // flag bits of a record. The lower ones say that a field is present.
 const (
-	fParent uint32 = 1 << iota
+	fParent uint64 = 1 << iota
 	fTrace
 	fAgent
 	fWorkflow
@@ -34,7 +34,8 @@ const (
 	fDocuments
 	fCodes
 	fAttributes
-	fAsked
+	fConvention
+	fTentative
 
 	fParentLocal
 	fPlaceholder
@@ -49,20 +50,8 @@ const (
 	fClientSide
 	fFailed
 	fCallerGone
+	fFinishVague
 )
-
-// span is one decoded record.
-type span struct {
-	convention.Facts
-	id       uint64 // span id, mixed with its trace's index
-	parentID uint64 // likewise; 0 none
-	trace    int
-	resource int
-	arrival  int64 // process clock, Unix nanoseconds
-
-	parent   int // index of the parent among the decoded spans; -1 none or missing
-	children []int
-}
 
 const traceMix = 0x9e3779b97f4a7c15
 
@@ -78,8 +67,8 @@ func spanID(key uint64, trace int) (id pcommon.SpanID) {
 
 // appendRecord encodes f at the end of the group's log.
 func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival int64, in *interner) {
-	var flags uint32
-	set := func(on bool, bit uint32) {
+	var flags uint64
+	set := func(on bool, bit uint64) {
 		if on {
 			flags |= bit
 		}
@@ -116,6 +105,9 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	set(f.ClientSide, fClientSide)
 	set(f.Failed, fFailed)
 	set(f.CallerGone, fCallerGone)
+	set(f.FinishVague, fFinishVague)
+	set(f.Convention != "", fConvention)
+	set(f.Tentative != convention.Other, fTentative)
 
 	if len(g.ids) == 0 {
 		g.base = f.Start
@@ -127,7 +119,7 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 		g.log = grown
 	}
 	b := append(g.log, byte(f.Kind))
-	b = binary.LittleEndian.AppendUint32(b, flags)
+	b = binary.AppendUvarint(b, flags)
 	if flags&fParent != 0 {
 		b = binary.LittleEndian.AppendUint64(b, spanKey(f.ParentID, trace))
 	}
@@ -138,10 +130,15 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	if flags&fTrace != 0 {
 		b = binary.AppendUvarint(b, uint64(trace))
 	}
-	str := func(bit uint32, s string, shared bool) {
+	str := func(bit uint64, s string, shared bool) {
 		if flags&bit != 0 {
 			b = binary.AppendUvarint(b, uint64(g.str(s, shared, in)))
 		}
+	}
+	str(fConvention, f.Convention, true)
+	if flags&fTentative != 0 {
+		b = append(b, byte(f.Tentative))
+		b = binary.AppendUvarint(b, uint64(g.str(f.TentativeOf, true, in)))
 	}
 	str(fAgent, f.AgentName, true)
 	str(fWorkflow, f.WorkflowName, true)
@@ -154,7 +151,7 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 			b = binary.AppendUvarint(b, uint64(max(v, -1)+1))
 		}
 	}
-	u64 := func(bit uint32, v uint64) {
+	u64 := func(bit, v uint64) {
 		if flags&bit != 0 {
 			b = binary.LittleEndian.AppendUint64(b, v)
 		}
@@ -202,16 +199,6 @@ func (r *reader) byte() byte {
 	return v
 }
 
-func (r *reader) u32() uint32 {
-	if len(r.b) < 4 {
-		r.bad = true
-		return 0
-	}
-	v := binary.LittleEndian.Uint32(r.b)
-	r.b = r.b[4:]
-	return v
-}
-
 func (r *reader) u64() uint64 {
 	if len(r.b) < 8 {
 		r.bad = true
@@ -242,9 +229,13 @@ func (r *reader) varint() int64 {
 	return v
 }
 
-// decode returns the group's spans in order of arrival, parents not yet linked.
-func (g *group) decode() ([]span, bool) {
-	spans := make([]span, len(g.ids))
+// decode reads the group's spans in order of arrival into spans, whose memory
+// it reuses. It reports false if the log is damaged.
+func (g *group) decode(spans []span) ([]span, bool) {
+	if cap(spans) < len(g.ids) {
+		spans = make([]span, len(g.ids))
+	}
+	spans = spans[:len(g.ids)]
 	r := reader{b: g.log}
 	str := func() string {
 		i := r.uvarint()
@@ -257,10 +248,11 @@ func (g *group) decode() ([]span, bool) {
 	for i := range spans {
 		s := &spans[i]
 		s.Reset()
-		s.parent = -1
+		s.kin = unrelated
 		s.Kind = convention.Kind(r.byte())
-		flags := r.u32()
-		has := func(bit uint32) bool { return flags&bit != 0 }
+		flags := r.uvarint()
+		has := func(bit uint64) bool { return flags&bit != 0 }
+		s.parentID, s.trace = 0, 0
 		if has(fParent) {
 			s.parentID = r.u64()
 		}
@@ -278,6 +270,12 @@ func (g *group) decode() ([]span, bool) {
 		s.SpanID = spanID(s.id, s.trace)
 		if has(fParent) {
 			s.ParentID = spanID(s.parentID, s.trace)
+		}
+		if has(fConvention) {
+			s.Convention = str()
+		}
+		if has(fTentative) {
+			s.Tentative, s.TentativeOf = convention.Kind(r.byte()), str()
 		}
 		if has(fAgent) {
 			s.AgentName = str()
@@ -346,6 +344,7 @@ func (g *group) decode() ([]span, bool) {
 		}
 		s.ArgsEmpty, s.ResultEmpty = has(fArgsEmpty), has(fResultEmpty)
 		s.ClientSide, s.Failed, s.CallerGone = has(fClientSide), has(fFailed), has(fCallerGone)
+		s.FinishVague = has(fFinishVague)
 		if r.bad {
 			return spans[:i], false
 		}
@@ -354,12 +353,16 @@ func (g *group) decode() ([]span, bool) {
 }
 
 // interner shares the memory of strings that many runs repeat: names of
-// agents, tools and models. It stops taking new ones at its cap.
+// agents, tools and models. It stops taking new ones at its cap. The zero
+// interner takes strings as they are: they are owned already.
 type interner struct{ m map[string]string }
 
 const internerCap = 1 << 16
 
 func (in *interner) intern(s string) string {
+	if in.m == nil {
+		return s
+	}
 	if v, ok := in.m[s]; ok {
 		return v
 	}

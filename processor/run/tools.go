@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/agentslo/agentslo/processor/convention"
 )
@@ -12,29 +11,18 @@ import (
 // replay reports again under new span ids.
 func (b *assembly) tools() {
 	r := b.run
-	type key struct {
-		call   uint64
-		name   string
-		result uint64
-		failed bool
-	}
-	seen := map[key]bool{}
 	captured := false
 	b.siblings()
-	for _, i := range b.members {
+	for _, i := range b.this.members {
 		s := &b.spans[i]
-		if !b.isToolCall(s) || b.judged[i] || b.repeated(i) {
+		if !b.isToolCall(s) || s.judged || b.repeated(i) {
 			continue
 		}
 		if s.Failure == convention.FailurePaused {
 			continue // it waits for an approval: asked for, not executed
 		}
-		if s.CallID != 0 {
-			k := key{s.CallID, s.ToolName, s.ResultHash, s.Failed}
-			if seen[k] {
-				continue
-			}
-			seen[k] = true
+		if b.replayed(s) {
+			continue
 		}
 		call := ToolCall{
 			Name: s.ToolName, Agent: b.owner(i), Role: b.role(i), Retrieval: b.file.RetrievalTool(s.ToolName),
@@ -51,7 +39,7 @@ func (b *assembly) tools() {
 		}
 		captured = captured || s.HasArgs && !s.ArgsEmpty || s.HasResult && !s.ResultEmpty
 		r.Tools = append(r.Tools, call)
-		b.toolIdx = append(b.toolIdx, i)
+		b.calledBy = append(b.calledBy, i)
 	}
 	// Nothing but empty arguments and results in the whole run: some emitters
 	// write {} when content capture is off.
@@ -72,12 +60,26 @@ func (b *assembly) tools() {
 			r.ToolsOffered = &v
 		}
 	}
-	for _, i := range b.roots {
-		if b.spans[i].ToolsOffered == 2 {
+	for s := range b.roots {
+		if s.ToolsOffered == 2 {
 			v := true
 			r.ToolsOffered = &v
 		}
 	}
+}
+
+// replayed says whether an earlier span reports the same call with the same
+// end: a durable engine that replays a run emits its spans again, with new ids.
+func (b *assembly) replayed(s *span) bool {
+	if s.CallID == 0 {
+		return false
+	}
+	for _, i := range b.calledBy {
+		if q := &b.spans[i]; q.CallID == s.CallID && q.ToolName == s.ToolName && q.ResultHash == s.ResultHash && q.Failed == s.Failed {
+			return true
+		}
+	}
+	return false
 }
 
 // isToolCall: a tool span, or a retrieval span under the name of a tool that
@@ -87,25 +89,24 @@ func (b *assembly) isToolCall(s *span) bool {
 }
 
 // repeated says whether a tool span above reports the same call.
-func (b *assembly) repeated(i int) bool {
+func (b *assembly) repeated(i int32) bool {
 	s := &b.spans[i]
-	found := false
-	b.above(i, func(p int) bool {
+	for p := s.parent; b.inside(p); p = b.spans[p].parent {
 		q := &b.spans[p]
 		switch q.Kind {
 		case convention.Agent, convention.Model:
 			return false
 		case convention.Tool:
-			found = q.ToolName == s.ToolName || q.CallID != 0 && q.CallID == s.CallID
-			return !found
+			if q.ToolName == s.ToolName || q.CallID != 0 && q.CallID == s.CallID {
+				return true
+			}
 		}
-		return b.in[p]
-	})
-	return found
+	}
+	return false
 }
 
 // role says what the call is to the run.
-func (b *assembly) role(i int) Role {
+func (b *assembly) role(i int32) Role {
 	s := &b.spans[i]
 	switch {
 	case b.file.AnswerTool(s.ToolName):
@@ -123,36 +124,42 @@ func (b *assembly) role(i int) Role {
 // delegates says whether the tool is a sub-agent: its nearest AI descendant,
 // past transparent steps, is an agent; or a related agent ran inside its
 // interval.
-func (b *assembly) delegates(i int) bool {
-	queue := slices.Clone(b.spans[i].children)
-	inside := false
-	for len(queue) > 0 {
-		c := queue[0]
-		queue = queue[1:]
-		switch b.spans[c].Kind {
-		case convention.Agent:
-			return true
-		case convention.Model, convention.Tool, convention.Retrieval:
-			inside = true
-		default:
-			queue = append(queue, b.spans[c].children...)
+func (b *assembly) delegates(i int32) bool {
+	if b.spans[i].sibling {
+		return true
+	}
+	queue := append(b.path[:0], i)
+	defer func() { b.path = queue }()
+	for k := 0; k < len(queue); k++ {
+		for c := b.spans[queue[k]].child; c >= 0; c = b.spans[c].next {
+			switch b.spans[c].Kind {
+			case convention.Agent:
+				return true
+			case convention.Model, convention.Tool, convention.Retrieval:
+			default:
+				queue = append(queue, c)
+			}
 		}
 	}
-	return !inside && b.sibling[i]
+	return false
 }
 
 // siblings finds the tools whose sub-agent is not below them but elsewhere
 // below the tool's caller, or beside it: an agent that ran inside the tool's
 // interval. Of several such tools the tightest one called it.
 func (b *assembly) siblings() {
-	b.sibling = map[int]bool{}
-	var tools, agents []int
-	for _, i := range b.members {
-		switch s := &b.spans[i]; {
-		case s.Kind == convention.Tool:
-			tools = append(tools, i)
-		case s.Kind == convention.Agent && s.parent >= 0 && b.in[s.parent] && s.Start < s.End:
+	var tools, agents []int32
+	for _, i := range b.this.members {
+		if s := &b.spans[i]; s.Kind == convention.Agent && b.inside(s.parent) && s.Start < s.End {
 			agents = append(agents, i)
+		}
+	}
+	if len(agents) == 0 {
+		return
+	}
+	for _, i := range b.this.members {
+		if s := &b.spans[i]; s.Kind == convention.Tool && s.child < 0 {
+			tools = append(tools, i)
 		}
 	}
 	if len(tools)*len(agents) > 1<<20 {
@@ -160,43 +167,47 @@ func (b *assembly) siblings() {
 	}
 	for _, a := range agents {
 		q := &b.spans[a]
-		best := -1
+		best := int32(-1)
 		for _, i := range tools {
 			s := &b.spans[i]
 			if s.Start > q.Start || q.End > s.End || best >= 0 && s.End-s.Start >= b.spans[best].End-b.spans[best].Start {
 				continue
 			}
-			related := false
-			b.above(i, func(p int) bool { related = related || p == q.parent; return !related && p != a })
-			if related {
-				best = i
+			for p := s.parent; p >= 0 && p != a; p = b.spans[p].parent {
+				if p == q.parent {
+					best = i
+					break
+				}
 			}
 		}
 		if best >= 0 {
-			b.sibling[best] = true
+			b.spans[best].sibling = true
 		}
 	}
 }
 
 // message identifies the model call that asked for the tool call: the one
 // above it, else the last one of the same agent that began before it.
-func (b *assembly) message(i int) uint64 {
+func (b *assembly) message(i int32) uint64 {
 	s := &b.spans[i]
-	found := -1
-	b.above(i, func(p int) bool {
+	found := int32(-1)
+	for p := s.parent; p >= 0 && found < 0; p = b.spans[p].parent {
 		switch b.spans[p].Kind {
 		case convention.Model:
 			found = p
 		case convention.Agent, convention.Tool:
-			return false
+			p = -1
 		}
-		return found < 0
-	})
+		if p < 0 {
+			break
+		}
+	}
 	if found < 0 {
 		owner := b.ancestor(i, convention.Agent)
-		for _, m := range b.calls {
-			if b.spans[m].Start <= s.Start && b.ancestor(m, convention.Agent) == owner {
+		for k := len(b.calls) - 1; k >= 0; k-- {
+			if m := b.calls[k]; b.spans[m].Start <= s.Start && b.ancestor(m, convention.Agent) == owner {
 				found = m
+				break
 			}
 		}
 	}
