@@ -22,7 +22,7 @@ type Options struct {
 
 	// ScrapeInterval is the time between two collections of the counters;
 	// default 5s. EvalInterval is the time between two evaluations of the
-	// rules; default: what the rules say. Demos and tests shorten both.
+	// rules; default 15s. Demos and tests shorten both.
 	ScrapeInterval, EvalInterval time.Duration
 
 	Log     io.Writer // talk; default os.Stderr
@@ -54,6 +54,9 @@ func (o Options) withDefaults() Options {
 	defaults(&o.Version, "dev")
 	if o.ScrapeInterval <= 0 {
 		o.ScrapeInterval = 5 * time.Second
+	}
+	if o.EvalInterval <= 0 {
+		o.EvalInterval = 15 * time.Second
 	}
 	if o.Log == nil {
 		o.Log = os.Stderr

@@ -14,8 +14,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"go.opentelemetry.io/collector/exporter"
-	"go.opentelemetry.io/collector/processor"
 
 	"github.com/agentslo/agentslo/rules"
 	"github.com/agentslo/agentslo/slo"
@@ -118,12 +116,6 @@ func (p *process) start(ctx context.Context) error {
 	return p.web.open(p, pipeline.Config(collector))
 }
 
-// Factories of the two components; tests replace them.
-var (
-	newProcessor func() processor.Factory
-	newExporter  func(func(prometheus.Collector)) exporter.Factory
-)
-
 func (p *process) pipelineOptions() pipeline.Options {
 	return pipeline.Options{
 		Files: p.options.Files, GRPC: p.options.OTLPGRPC, HTTP: p.options.OTLPHTTP, Directory: p.folder.checkpoint(),
@@ -161,6 +153,8 @@ func (p *process) stop() error {
 		if p.pipeline != nil {
 			errs = append(errs, p.engine.Collect(context.Background(), &p.counters))
 		}
+		// A last evaluation, so that the rules remember what was just collected
+		// however long the process stays away.
 		p.engine.StopRules()
 	}
 	brief, cancel := context.WithTimeout(context.Background(), 2*time.Second)

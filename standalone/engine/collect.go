@@ -180,11 +180,7 @@ type batch struct {
 func (b *batch) add(s sample) {
 	entry, newborn := b.find(&s)
 	if newborn {
-		if ref, err := b.app.Append(entry.ref, entry.labels, 0, b.since+1, 0, nil, nil, storage.AOptions{}); err == nil {
-			entry.ref = ref
-		} else {
-			b.fail(entry.labels, err)
-		}
+		b.zero(entry)
 	}
 	var options storage.AOptions
 	if s.exemplar != nil {
@@ -199,6 +195,25 @@ func (b *batch) add(s sample) {
 	}
 	entry.ref = ref
 	b.appended++
+}
+
+// zeroLead is how long before its first value a newborn series gets its zero.
+// Before its birth it had counted nothing, so any time is right; a minute and
+// a bit lets rules that look at whole minutes see it.
+const zeroLead = 65 * time.Second
+
+// zero appends the zero of a newborn series. If the same series lived before,
+// in a process that was killed, it comes after the last of the old samples.
+func (b *batch) zero(entry *series) {
+	var err error
+	for _, at := range []int64{b.at - zeroLead.Milliseconds(), b.since + 1} {
+		var ref storage.SeriesRef
+		if ref, err = b.app.Append(entry.ref, entry.labels, 0, at, 0, nil, nil, storage.AOptions{RejectOutOfOrder: true}); err == nil {
+			entry.ref = ref
+			return
+		}
+	}
+	b.fail(entry.labels, err)
 }
 
 // find returns the sample's series and whether it began at zero since the

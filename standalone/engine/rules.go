@@ -31,6 +31,7 @@ type RuleOptions struct {
 
 type ruleset struct {
 	manager *rules.Manager
+	ctx     context.Context
 	cancel  context.CancelFunc
 	done    chan struct{}
 	once    sync.Once
@@ -74,7 +75,7 @@ func (e *Engine) StartRules(options RuleOptions) error {
 		cancel()
 		return errors.Join(append([]error{err}, loader.errs...)...)
 	}
-	r := &ruleset{manager: manager, cancel: cancel, done: make(chan struct{})}
+	r := &ruleset{manager: manager, ctx: ctx, cancel: cancel, done: make(chan struct{})}
 	e.rules.Store(r)
 	go func() {
 		defer close(r.done)
@@ -83,7 +84,8 @@ func (e *Engine) StartRules(options RuleOptions) error {
 	return nil
 }
 
-// StopRules waits for the evaluation under way and evaluates no more.
+// StopRules waits for the evaluation under way, evaluates every group once
+// more, so that the rules have seen what was collected last, and then no more.
 func (e *Engine) StopRules() {
 	r := e.rules.Load()
 	if r == nil {
@@ -92,6 +94,9 @@ func (e *Engine) StopRules() {
 	r.once.Do(func() {
 		r.manager.Stop()
 		<-r.done
+		for _, group := range r.manager.RuleGroups() {
+			group.Eval(r.ctx, time.Now())
+		}
 		r.cancel()
 	})
 }

@@ -86,7 +86,7 @@ func (s *Sources) view(ctx context.Context, now time.Time) *view {
 	if n := total(families["agentslo_unmatched_runs_total"]); n > 0 {
 		v.Notes = append(v.Notes, plural(n, "run")+" matched no SLO file and count nowhere: see agents, environment and match in the file.")
 	}
-	v.NoRuns = len(families["agentslo_runs_total"].GetMetric()) == 0 && len(families["agentslo_events_total"].GetMetric()) == 0
+	v.NoRuns = total(families["agentslo_runs_total"]) == 0 && total(families["agentslo_events_total"]) == 0
 	active := s.activeAlerts(now)
 	for _, a := range active {
 		if !a.Pending {
