@@ -16,6 +16,7 @@ import (
 // verbs are the commands, in the order in which help lists them. A verb is one
 // file: its constructor goes here.
 var verbs = []func() *cobra.Command{
+	newUpCommand,
 	newDeriveCommand,
 	newValidateCommand,
 	newExplainCommand,
