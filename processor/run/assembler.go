@@ -112,6 +112,8 @@ type Assembler struct {
 	responses responses
 	resources sync.Map // string → *resource
 	facts     sync.Pool
+	prices    sync.Map // priceKey → rates
+	priced    atomic.Int64
 }
 
 // New returns an assembler. now is the process clock; spans' own times never

@@ -11,6 +11,7 @@ import (
 
 // assembly is a run while its facts are put together.
 type assembly struct {
+	*Assembler
 	*tree
 	group *group
 	run   *Run
@@ -28,7 +29,7 @@ type assembly struct {
 // build makes a run of the candidate's members.
 func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 	index := t.spans[c.members[0]].run
-	b := &assembly{tree: t, group: g, this: c, index: index, first: c.members[0],
+	b := &assembly{Assembler: a, tree: t, group: g, this: c, index: index, first: c.members[0],
 		run: &Run{RunID: c.runID, Completion: c.completion, Usage: convention.UnknownUsage, Sampling: g.samplingProbability()}}
 	r := b.run
 	c.run = r
@@ -484,7 +485,7 @@ func (b *assembly) cost() {
 			return
 		}
 	}
-	whole, parts := true, said
+	whole, parts, priced := true, said, int64(0)
 	for _, i := range b.uses {
 		s := &b.spans[i]
 		if b.covered(i, func(s *span) bool { return s.priced }) {
@@ -494,14 +495,15 @@ func (b *assembly) cost() {
 			whole = false // does the agent's usage include that of its sub-agents?
 			continue
 		}
-		p, ok := b.file.Price(s.ModelName)
-		if !ok || s.Usage.Input < 0 || s.Usage.Output < 0 {
+		p := b.rates(b.file, s.ModelName)
+		if !p.known || s.Usage.Input < 0 || s.Usage.Output < 0 {
 			whole = false
 			continue
 		}
 		parts++
-		total += p.Cost(s.Usage.Input, max(s.Usage.CachedInput, 0), max(s.Usage.CacheWrite, 0), s.Usage.Output)
+		priced += p.cost(s.Usage)
 	}
+	total += float64(priced) / 1e12
 	for _, i := range b.calls {
 		if !b.unbilled(&b.spans[i]) && !b.covered(i, func(s *span) bool { return s.priced || s.isUse }) {
 			whole = false
