@@ -31,17 +31,15 @@ const absence = "0.00006103515625" // 1/16384
 // forgotten is ForgetAfter × absence.
 const forgotten = "0.087890625"
 
-// lookBack are the looks for a recorded value where the newest one is missing
-// because recording was interrupted, nearest first. A step of at most the
-// engine's lookback of 5 minutes finds the very last value before the hole;
-// coarser ones find one at most a step older.
-var lookBack = []string{"1h:5m", "12h:30m"}
-
 const (
-	// lookFar is for values that are never forgotten.
+	// lookBack is where a recorded value is looked for if the newest one is
+	// missing because recording was interrupted. With a step of the lookback of an
+	// instant selector, 5 minutes, it finds the very last one before the hole.
+	lookBack = "12h:5m"
+	// lookFar is for what must never be forgotten, after longer interruptions.
 	lookFar = "32d:2h"
-	// lookFarAtStart is lookFar for the start of a window, where a little less
-	// precision costs nothing: a hole of half a day lies there already.
+	// lookFarAtStart is lookFar for the start of a window: there, a hole of half a
+	// day or more makes the last few hours before it no worse.
 	lookFarAtStart = "32d:12h"
 	// bornWithin is how far back the first sample of a new exporter series is
 	// looked for. The exporter shows its zero for at least a minute.
@@ -97,92 +95,91 @@ func (s scope) recorded(metric string) selector { return identity(metric, s.file
 // state counts: the one rule with a memory.
 func (s scope) state() string {
 	events := s.events("agentslo_events_total").String()
-	seen := s.before("seen")
-	total := s.before("total")
+	state := s.events(State)
+	seen := state.equal(labelPart, "seen").String()
+	total := state.equal(labelPart, "total").String()
 
-	// The newest sample, even if its target has just gone.
-	now := fmt.Sprintf("(%s or last_over_time(%s[%s]))", events, events, Duration(Interval))
-	base := fmt.Sprintf(`(
-        max without (%s) (floor(%s))
-        or
-        min_over_time(%s[%s])
-        or
-        min_over_time(%s[5m])
-      )`, labelPart, seen, events, bornWithin, events)
-	// What a life of the counter ended at, if that was scraped after it was last seen.
-	unseen := fmt.Sprintf("clamp_min(max_over_time(%s[%s]) - max without (%s) (floor(%s)), 0)", events, Duration(Interval), labelPart, seen)
+	// The state before this evaluation. Both parts are taken from one instant,
+	// so that they belong together: the short look fails for both or for none.
+	seenBefore := fmt.Sprintf("(%[1]s offset 1ms or (last_over_time(%[1]s[%[2]s] offset 1ms) unless on (%[3]s) %[4]s offset 1ms))",
+		seen, lookBack, LabelSLO, total)
+	totalBefore := fmt.Sprintf("%[1]s offset 1ms or last_over_time(%[1]s[%[2]s] offset 1ms) or last_over_time(%[1]s[%[3]s] offset 1ms)",
+		total, lookBack, lookFar)
 
-	zeros := ""
+	// The newest sample, even if its target has gone since.
+	now := fmt.Sprintf("last_over_time(%s[5m])", events)
+	base := fmt.Sprintf("max without (%s) (floor(%s))", labelPart, seenBefore)
+	// What the counter reached after it was last seen and before its reset. The
+	// range is no longer than the interval, so that it holds no earlier life.
+	unseen := fmt.Sprintf("clamp_min(max_over_time(%s[%s]) - %s, 0)", events, Duration(Interval), base)
+	birth := fmt.Sprintf("min_over_time(%s[%s]) or min_over_time(%s[5m])", events, bornWithin, events)
+
+	var zeros []string
 	if !s.byAgent() {
 		for _, v := range slo.Verdicts {
-			zero := fmt.Sprintf("0 * max by (%s) (%s)", s.key(), s.recorded("agentslo:objective:ratio"))
-			zeros += "\n      or\n      " + labelled(zero, LabelVerdict, v.String())
+			zero := fmt.Sprintf("0 * %s", s.recorded("agentslo:objective:ratio"))
+			zeros = append(zeros, "or\n    "+labelled(zero, LabelVerdict, v.String()))
 		}
 	}
-	return fmt.Sprintf(`label_replace(%[1]s, "%[2]s", "seen", "", "")
+	return fmt.Sprintf(`label_replace(
+  %[1]s,
+  "%[2]s", "seen", "", ""
+)
 or
-(%[3]s unless %[3]s %% 1 >= %[4]s) + %[5]s
+(
+  %[3]s
+  unless
+  %[4]s offset 1ms %% 1 >= %[5]s
+) + %[6]s
 or
 label_replace(
-  sum by (%[6]s) (
-      (%[1]s - %[7]s >= 0)
-      or
-      (%[1]s + %[8]s)
-      or
+  sum by (%[7]s) (
+    (
       %[1]s
-      or
-      %[9]s%[10]s
+      -
+      (
+        %[8]s
+        or
+        %[9]s
+      )
+      >= 0
+    )
+    or
+    (
+      %[1]s
+      +
+      %[10]s
+    )
+    or
+    %[1]s
+    or
+    %[11]s
+    %[12]s
   ),
   "%[2]s", "total", "", ""
-)`, now, labelPart, seen, forgotten, absence, s.counted(), base, unseen, total, zeros)
-}
-
-// before is a part of the state as the last evaluation left it. Both parts are
-// looked for at the same instants, and for each SLO at the newest that has a
-// total: they belong together.
-func (s scope) before(part string) string {
-	const asOf = " offset 1ms"
-	all := s.events(State)
-	of := all.equal(labelPart, part).String()
-	totals := all.equal(labelPart, "total").String()
-
-	found := totals + asOf
-	looks := []string{of + asOf}
-	for _, l := range lookBack {
-		look := fmt.Sprintf("last_over_time(%s[%s]%s)", of, l, asOf)
-		if part == "seen" {
-			looks = append(looks, fmt.Sprintf("(%s unless on (%s) (%s))", look, LabelSLO, found))
-			found += " or " + fmt.Sprintf("last_over_time(%s[%s]%s)", totals, l, asOf)
-			continue
-		}
-		looks = append(looks, look)
-	}
-	if part == "total" {
-		looks = append(looks, fmt.Sprintf("last_over_time(%s[%s]%s)", of, lookFar, asOf))
-	}
-	return "(" + strings.Join(looks, " or ") + ")"
+)`, now, labelPart, seenBefore, seen, forgotten, absence, s.counted(), base, birth, unseen, totalBefore, strings.Join(zeros, "\n    "))
 }
 
 // increase is how many events were counted within the window: total now less
 // total at its start, which is 0 if the SLO is younger.
 func (s scope) increase(window time.Duration) string {
 	total := s.events(State).equal(labelPart, "total").String()
-	offset := " offset " + Duration(window)
-	looks := []string{total + offset}
-	for _, l := range append(slices.Clone(lookBack), lookFarAtStart) {
-		looks = append(looks, fmt.Sprintf("last_over_time(%s[%s]%s)", total, l, offset))
-	}
-	looks = append(looks, "0 * "+total)
-	return fmt.Sprintf(`max without (%s) (
+	return fmt.Sprintf(`max without (%[1]s) (
   clamp_min(
-    %s
+    %[2]s
     -
     (
-      %s
+      %[2]s offset %[3]s
+      or
+      last_over_time(%[2]s[%[4]s] offset %[3]s)
+      or
+      last_over_time(%[2]s[%[5]s] offset %[3]s)
+      or
+      0 * %[2]s
     ),
     0
   )
-)`, labelPart, total, strings.Join(looks, "\n      or\n      "))
+)`, labelPart, total, Duration(window), lookBack, lookFarAtStart)
 }
 
 // verdicts is the recorded number of events with that verdict in the window.

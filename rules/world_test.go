@@ -39,7 +39,7 @@ type world struct {
 	// evaluates and scrapes can switch off either for a while.
 	evaluates, scrapes bool
 	scrapeEvery        time.Duration
-	each               func() // after each evaluation
+	each, scraped      func() // after each evaluation and each scrape
 }
 
 // target is one exporter as Prometheus knows it.
@@ -48,6 +48,7 @@ type target struct {
 	values map[string]float64 // "agent/slo/verdict" → counter
 	up     bool
 	was    map[string]labels.Labels // at the last scrape
+	shown  time.Time                // when the newest life or series was first scraped
 }
 
 var start = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
@@ -125,6 +126,13 @@ func (t *target) born(agent, name string) {
 	for _, v := range slo.Verdicts {
 		t.values[agent+"/"+name+"/"+v.String()] = 0
 	}
+	t.shown = time.Time{}
+}
+
+// holds says whether the exporter still shows its zeros: until they were
+// scraped, and for a minute more.
+func (t *target) holds(now time.Time) bool {
+	return t.shown.IsZero() || now.Sub(t.shown) < time.Minute
 }
 
 func (t *target) add(agent, name, verdict string, n float64) {
@@ -136,6 +144,7 @@ func (t *target) restart() {
 	for k := range t.values {
 		t.values[k] = 0
 	}
+	t.shown = time.Time{}
 }
 
 const service = "bot"
@@ -146,6 +155,9 @@ func (w *world) scrape() {
 	for _, t := range w.targets {
 		is := map[string]labels.Labels{}
 		if t.up {
+			if t.shown.IsZero() {
+				t.shown = w.now
+			}
 			for k, v := range t.values {
 				part := strings.SplitN(k, "/", 3)
 				ls := map[string]string{"__name__": "agentslo_events_total", "slo_service": service, "environment": "prod",
@@ -174,6 +186,9 @@ func (w *world) scrape() {
 		t.was = is
 	}
 	require.NoError(w.t, app.Commit())
+	if w.scraped != nil {
+		w.scraped()
+	}
 }
 
 func (w *world) evaluate() {
@@ -247,3 +262,6 @@ func (w *world) firing(alert string) []string {
 	slices.Sort(tiers)
 	return tiers
 }
+
+// verdictOf is the verdict in a key of [target.values].
+func verdictOf(key string) string { return key[strings.LastIndex(key, "/")+1:] }

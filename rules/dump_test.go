@@ -1,0 +1,19 @@
+package rules_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentslo/agentslo/rules"
+	"github.com/agentslo/agentslo/slo"
+)
+
+func TestDump(t *testing.T) {
+	s, err := slo.Load("../examples/support-agent/slo.yaml")
+	require.NoError(t, err)
+	f, _ := os.Create("/tmp/dump/rules.yaml")
+	require.NoError(t, rules.Write(f, s, rules.FormatPrometheus))
+	f.Close()
+}
