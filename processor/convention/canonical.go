@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
@@ -308,17 +309,30 @@ func hashString(raw string) uint64 {
 	return hashEscaped(raw)
 }
 
+// unescaped keeps memory for strings that do not fit on the stack.
+var unescaped = sync.Pool{New: func() any { return new([]byte) }}
+
 func hashEscaped(raw string) uint64 {
-	var d xxhash.Digest
-	d.ResetWithSeed(0)
-	var buffer [utf8.UTFMax]byte
+	if len(raw) <= 512 { // what it stands for is never longer
+		var buffer [512]byte
+		return xxhash.Sum64(appendUnescaped(buffer[:0], raw))
+	}
+	buffer := unescaped.Get().(*[]byte)
+	*buffer = appendUnescaped((*buffer)[:0], raw)
+	h := xxhash.Sum64(*buffer)
+	if cap(*buffer) <= maxScan {
+		unescaped.Put(buffer)
+	}
+	return h
+}
+
+func appendUnescaped(b []byte, raw string) []byte {
 	for raw != "" {
 		n := strings.IndexByte(raw, '\\')
 		if n < 0 || n+1 >= len(raw) {
-			_, _ = d.WriteString(raw)
-			break
+			return append(b, raw...)
 		}
-		_, _ = d.WriteString(raw[:n])
+		b = append(b, raw[:n]...)
 		c := raw[n+1]
 		raw = raw[n+2:]
 		switch c {
@@ -333,15 +347,14 @@ func hashEscaped(raw string) uint64 {
 		case 'f':
 			c = '\f'
 		case 'u':
-			r, rest := unescape(raw)
-			raw = rest
-			_, _ = d.Write(buffer[:utf8.EncodeRune(buffer[:], r)])
+			var r rune
+			r, raw = unescape(raw)
+			b = utf8.AppendRune(b, r)
 			continue
 		}
-		buffer[0] = c
-		_, _ = d.Write(buffer[:1])
+		b = append(b, c)
 	}
-	return d.Sum64()
+	return b
 }
 
 // unescape reads the four digits behind \u, and a second half behind them.

@@ -70,10 +70,10 @@ func readClaudeCode(r *reading, f *Facts, s ptrace.Span) {
 		}
 	}
 	if v, ok := r.from(claudeCode, slotState); ok && !truth(v) {
-		f.fail("")
+		f.fail(r.text(slotErrorText))
 	}
 	if s.Name() == "claude_code.tool.blocked_on_user" {
-		f.Failure = FailureNone
+		f.Failure, f.WaitsForPerson = FailureNone, true
 		switch r.textFrom(claudeCode, slotToolStatus) {
 		case "user_abort", "user_reject":
 			f.Failure = FailureCancelled

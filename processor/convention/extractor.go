@@ -555,10 +555,15 @@ func (f *Facts) settle(r *reading, s ptrace.Span) {
 			}
 		}
 	}
+	if r.mask[slotMethod] != 0 && r.text(slotMethod) == "elicitation/create" {
+		f.WaitsForPerson = true
+	}
 	if len(r.evaluations) > 0 || r.mask[slotFeedback] != 0 {
 		r.evaluate(f, s)
 	}
 	switch f.Failure {
+	case failureControl:
+		f.Failed, f.Class, f.Failure = false, ClassNone, FailureNone
 	case FailurePaused:
 		f.Failed, f.Class = false, ClassNone
 	case FailureLimit, FailureNoProgress, FailureCancelled, FailureGuardrail:

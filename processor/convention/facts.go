@@ -167,6 +167,9 @@ type Facts struct {
 	// ClientSide: asked for but to be executed by the caller.
 	ClientSide bool
 
+	// WaitsForPerson: the span is nothing but the wait for a person's answer.
+	WaitsForPerson bool
+
 	// Retrieval.
 	Documents int64 // Unknown when not carried
 

@@ -111,6 +111,10 @@ func announces(before string) bool {
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
+// failureControl is an exception by which a framework passes control on:
+// nothing failed. It does not leave this package.
+const failureControl Failure = 255
+
 type failureRule struct {
 	failure Failure
 	words   []string // in lower case; one of them stands in the text
@@ -118,8 +122,9 @@ type failureRule struct {
 }
 
 var failureRules = []failureRule{
+	{failureControl, []string{"parentcommand"}, nil},
 	{FailurePaused, []string{"graphinterrupt", "nodeinterrupt", "approvalrequired", "calldeferred", "userinputrequired",
-		"parentcommand", "interruptexception"}, nil},
+		"interruptexception"}, nil},
 	{FailureNoProgress, []string{"noprogress", "no progress", "loopdetected", "loop detected", "repeated tool call"}, nil},
 	{FailureLimit, []string{"maxturnsexceeded", "max turns exceeded", "maximum number of turns", "max_turns", "graphrecursionerror",
 		"recursion limit of", "usagelimitexceeded", "llmcallslimitexceeded", "error_max_turns", "error_max_budget_usd",

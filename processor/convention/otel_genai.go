@@ -56,6 +56,7 @@ var otelGenAIVocabulary = vocabulary{
 		{"gen_ai.tool.call.arguments", slotArgs, 0},
 		{"gen_ai.tool.call.result", slotResult, 0},
 		{"gen_ai.retrieval.documents", slotDocuments, 0},
+		{"gen_ai.guardrail.triggered", slotTriggered, 0},
 	},
 	prefixes: []prefix{
 		{"gen_ai.completion.", readCompletion},
@@ -84,6 +85,11 @@ var otelGenAIVocabulary = vocabulary{
 }
 
 func readOTel(r *reading, f *Facts, s ptrace.Span) {
+	if f.Kind == Guardrail {
+		if v, ok := r.from(otelGenAI, slotTriggered); ok && truth(v) {
+			f.Failure = FailureGuardrail
+		}
+	}
 	if f.Kind != Tool {
 		return
 	}

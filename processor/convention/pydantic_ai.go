@@ -79,10 +79,10 @@ func readPydantic(r *reading, f *Facts, s ptrace.Span) {
 				f.Class = max(f.Class, Unclassified)
 			}
 		}
-		if r.textFrom(pydanticAI, slotDeferral) != "" {
-			// Approval or an external execution: not done yet, and no failure.
+		if deferral := r.textFrom(pydanticAI, slotDeferral); deferral != "" {
+			// Approval or an execution elsewhere: not done yet, and no failure.
 			f.Failed, f.Class, f.Failure = false, ClassNone, FailurePaused
-			f.ClientSide = true
+			f.ClientSide = deferral == "CallDeferred"
 		}
 	}
 }

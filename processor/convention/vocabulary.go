@@ -46,6 +46,8 @@ const (
 	slotToolStatus
 	slotDeferral // a tool call put off until a person approves
 	slotDocuments
+	slotTriggered // a guardrail refused
+	slotMethod    // of MCP
 
 	slotErrorType
 	slotErrorText
@@ -170,6 +172,7 @@ var sharedVocabulary = vocabulary{
 		{"http.status_code", slotHTTPStatus, 1},
 		{"rpc.grpc.status_code", slotRPCStatus, 0},
 		{"rpc.response.status_code", slotRPCStatus, 1},
+		{"mcp.method.name", slotMethod, 0},
 		{"messaging.system", slotMessaging, 0},
 		{"messaging.operation.name", slotMessaging, 1},
 	},
