@@ -17,7 +17,7 @@ import (
 	"github.com/agentslo/agentslo/cmd/sloctl/internal/terminal"
 	"github.com/agentslo/agentslo/processor"
 	"github.com/agentslo/agentslo/processor/recording"
-	runs "github.com/agentslo/agentslo/processor/run"
+	agentrun "github.com/agentslo/agentslo/processor/run"
 	"github.com/agentslo/agentslo/slo"
 )
 
@@ -177,7 +177,7 @@ func whole[N int | int64](v *N) string {
 
 // remark says what became of spans that are in no run: no traffic and no facts
 // must not look alike.
-func remark(w io.Writer, found int, s *runs.Stats) {
+func remark(w io.Writer, found int, s *agentrun.Stats) {
 	if found == 0 {
 		fmt.Fprintf(w, "no runs: %s, %d of them by an agent's instrumentation\n", count(s.Spans.Load(), "span"), s.AISpans.Load())
 	}
