@@ -49,9 +49,29 @@ const (
 // scope is what the rules of one file select and aggregate by.
 type scope struct {
 	file *slo.File
+	// shared says that other files have the same service, so that the SLOs must
+	// be named to tell the files' series apart.
+	shared bool
 	// otherEnvironments belong to other files of the same service and SLOs. Only
 	// for a file without an environment.
 	otherEnvironments []string
+}
+
+func newScope(set *slo.Set, f *slo.File) scope {
+	s := scope{file: f}
+	for _, other := range set.Files {
+		if other == f || other.Service != f.Service {
+			continue
+		}
+		s.shared = true
+		both := slices.ContainsFunc(f.SLOs, func(o slo.Objective) bool { return other.Objective(o.Name) != nil })
+		if both && f.Environment == "" {
+			s.otherEnvironments = append(s.otherEnvironments, other.Environment)
+		}
+	}
+	slices.Sort(s.otherEnvironments)
+	s.otherEnvironments = slices.Compact(s.otherEnvironments)
+	return s
 }
 
 // key lists the labels that identify a recorded series of the file, beside a
@@ -78,11 +98,14 @@ func (s scope) counted() string {
 
 // events selects the exporter's counters, or their state.
 func (s scope) events(metric string) selector {
-	names := make([]string, len(s.file.SLOs))
-	for i, o := range s.file.SLOs {
-		names[i] = regexp.QuoteMeta(o.Name)
+	sel := raw(metric, s.file, nil)
+	if s.shared {
+		names := make([]string, len(s.file.SLOs))
+		for i, o := range s.file.SLOs {
+			names[i] = regexp.QuoteMeta(o.Name)
+		}
+		sel = sel.with(LabelSLO + "=~" + quote(strings.Join(names, "|")))
 	}
-	sel := raw(metric, s.file, nil).with(LabelSLO + "=~" + quote(strings.Join(names, "|")))
 	if len(s.otherEnvironments) > 0 {
 		sel = sel.noneOf(LabelEnvironment, s.otherEnvironments)
 	}
@@ -155,9 +178,11 @@ label_replace(
     or
     %[11]s
     %[12]s
-  ),
+  )
+  and on (%[13]s) %[14]s,
   "%[2]s", "total", "", ""
-)`, now, labelPart, seenBefore, seen, forgotten, absence, s.counted(), base, birth, unseen, totalBefore, strings.Join(zeros, "\n    "))
+)`, now, labelPart, seenBefore, seen, forgotten, absence, s.counted(), base, birth, unseen, totalBefore, strings.Join(zeros, "\n    "),
+		LabelSLO, s.recorded("agentslo:objective:ratio"))
 }
 
 // increase is how many events were counted within the window: total now less
@@ -213,29 +238,22 @@ func (s scope) burnRate(window time.Duration) string {
 	return s.one(s.recorded(recordErrorRatio(window))) + "\n" + s.times("/", s.recorded("agentslo:error_budget:ratio"))
 }
 
-// evidence is bad·ln(r/b) + good·ln((1−r)/(1−b)), and 0 unless r > b. Where r
-// or 1−r is 0, so is the count before it: the logarithm's floor only keeps the
-// product from being 0·∞.
+// evidence is bad·ln(r/b) + good·ln((1−r)/(1−b)), and 0 unless r > b: below b,
+// both logarithms are of 1. Where 1−r is 0, so is good: the floor under it only
+// keeps the product from being 0·∞.
 func (s scope) evidence(window time.Duration) string {
-	r := s.one(s.recorded(recordErrorRatio(window)))
-	b := s.recorded("agentslo:error_budget:ratio")
 	return fmt.Sprintf(`clamp_min(
-  (
-    %s
-    *
-    ln(clamp_min(%s, 1e-18) %s)
-    +
-    %s
-    *
-    ln(clamp_min(1 - %s, 1e-18) %s)
-  )
+  %s
   *
-  (%s %s),
+  ln(clamp_min(%s, 1))
+  +
+  %s
+  *
+  ln(clamp_max(clamp_min(1 - %s, 1e-18) %s, 1)),
   0
 )`,
-		s.verdicts(slo.Bad, window), r, s.times("/", b),
-		s.verdicts(slo.Good, window), r, s.times("/", s.recorded("agentslo:objective:ratio")),
-		r, s.times("> bool", b))
+		s.verdicts(slo.Bad, window), s.one(s.recorded(recordBurnRate(window))),
+		s.verdicts(slo.Good, window), s.one(s.recorded(recordErrorRatio(window))), s.times("/", s.recorded("agentslo:objective:ratio")))
 }
 
 func (s scope) budgetRemaining() string {

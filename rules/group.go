@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/prometheus/common/model"
@@ -53,7 +52,7 @@ func groupName(f *slo.File) string {
 }
 
 func fileRules(set *slo.Set, f *slo.File) []Rule {
-	s := scope{file: f, otherEnvironments: otherEnvironments(set, f)}
+	s := newScope(set, f)
 	labels := fileLabels(f)
 	record := func(name, expr string) Rule { return Rule{Record: name, Expr: expr, Labels: labels} }
 
@@ -84,25 +83,6 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 }
 
 func vector(d decimal.Decimal) string { return "vector(" + d.String() + ")" }
-
-// otherEnvironments are those that other files of the service claim for an SLO
-// that f has as well.
-func otherEnvironments(set *slo.Set, f *slo.File) []string {
-	if f.Environment != "" {
-		return nil
-	}
-	var environments []string
-	for _, other := range set.Files {
-		if other.Service != f.Service || other.Environment == "" {
-			continue
-		}
-		if slices.ContainsFunc(f.SLOs, func(o slo.Objective) bool { return other.Objective(o.Name) != nil }) {
-			environments = append(environments, other.Environment)
-		}
-	}
-	slices.Sort(environments)
-	return slices.Compact(environments)
-}
 
 // fileLabels are the file's own labels; nil if there are none.
 func fileLabels(f *slo.File) map[string]string {

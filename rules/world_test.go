@@ -265,3 +265,5 @@ func (w *world) firing(alert string) []string {
 
 // verdictOf is the verdict in a key of [target.values].
 func verdictOf(key string) string { return key[strings.LastIndex(key, "/")+1:] }
+
+func historyFor(b *testing.B) time.Duration { return 26 * time.Hour }
