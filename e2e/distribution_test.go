@@ -35,20 +35,24 @@ type collector struct {
 	otlp, metrics string
 }
 
-func startCollector(t *testing.T) collector {
+func startCollector(t *testing.T, settings ...string) collector {
 	t.Helper()
 	binary, err := distribution()
 	if err != nil {
 		t.Fatalf("building the distribution: %v", err)
 	}
 	c := collector{otlp: port(t), metrics: port(t)}
-	c.process = start(t, []string{"AGENTSLO_FILE=" + file, "AGENTSLO_STATE=" + t.TempDir()}, binary,
-		"--config", "examples/collector/config.yaml",
-		"--config", "yaml:receivers::otlp::protocols::http::endpoint: "+c.otlp,
-		"--config", "yaml:receivers::otlp::protocols::grpc::endpoint: "+port(t),
-		"--config", "yaml:exporters::agent_slo::endpoint: "+c.metrics,
-		"--config", "yaml:extensions::healthcheckv2::http::endpoint: "+port(t),
-		"--config", "yaml:service::telemetry::metrics::level: none")
+	arguments := []string{"--config", "examples/collector/config.yaml"}
+	for _, setting := range append([]string{
+		"receivers::otlp::protocols::http::endpoint: " + c.otlp,
+		"receivers::otlp::protocols::grpc::endpoint: " + port(t),
+		"exporters::agent_slo::endpoint: " + c.metrics,
+		"extensions::healthcheckv2::http::endpoint: " + port(t),
+		"service::telemetry::metrics::level: none",
+	}, settings...) {
+		arguments = append(arguments, "--config", "yaml:"+setting)
+	}
+	c.process = start(t, []string{"AGENTSLO_FILE=" + file, "AGENTSLO_STATE=" + t.TempDir()}, binary, arguments...)
 	c.says(t, "Everything is ready", time.Minute)
 	return c
 }
@@ -56,7 +60,7 @@ func startCollector(t *testing.T) collector {
 // The distribution that the Collector Builder makes counts what an agent sends
 // it, on its own metrics page.
 func TestDistributionCounts(t *testing.T) {
-	c := startCollector(t)
+	c := startCollector(t, "exporters::agent_slo::birth_hold: 2s")
 	start(t, nil, programs.agent, "-endpoint", "http://"+c.otlp, "-script", script).ends(t, time.Minute)
 	eventually(t, time.Minute, func() error {
 		page, err := get("http://" + c.metrics + "/metrics")
@@ -137,7 +141,7 @@ scrape_configs:
 	api := prometheusAPI("http://" + address)
 	eventually(t, time.Minute, func() error { _, err := get(string(api) + "/-/ready"); return err })
 
-	// The counters are born before the first run: an idle service is scraped first.
+	// New series show 0 for a minute, so that the scraper sees the first failure rise.
 	start(t, nil, programs.agent, "-endpoint", "http://"+c.otlp, "-script", script).ends(t, time.Minute)
 	counts(t, file, string(api), afterScript, 3*time.Minute)
 
