@@ -407,8 +407,11 @@ func hashScalar(raw string) (uint64, bool) {
 	if c := raw[0]; c != '-' && (c < '0' || c > '9') {
 		return 0, raw == "NaN" || raw == "Infinity"
 	}
-	if n, err := strconv.ParseInt(raw, 10, 64); err == nil {
+	if n, ok := integer(raw); ok {
 		return hashInt(n), true
+	}
+	if digits(raw) { // a long integer, which a double would round
+		return xxhash.Sum64String(raw), true
 	}
 	x, err := strconv.ParseFloat(raw, 64)
 	if err != nil {

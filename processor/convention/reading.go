@@ -153,7 +153,7 @@ func countOf(x float64) int64 {
 
 func countText(s string) int64 {
 	s = strings.TrimSpace(s)
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+	if n, ok := integer(s); ok {
 		if n >= 0 && n <= maxCount {
 			return n
 		}
@@ -163,6 +163,40 @@ func countText(s string) int64 {
 		return countOf(x)
 	}
 	return Unknown
+}
+
+// integer reads up to 18 digits with a sign. Unlike strconv it allocates
+// nothing when s is something else.
+func integer(s string) (n int64, ok bool) {
+	i := 0
+	if s != "" && s[0] == '-' {
+		i = 1
+	}
+	if len(s) == i || len(s) > i+18 {
+		return 0, false
+	}
+	for _, c := range []byte(s[i:]) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if i == 1 {
+		n = -n
+	}
+	return n, true
+}
+
+// digits says whether s is an integer of any length.
+func digits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			if i > 0 || s[i] != '-' {
+				return false
+			}
+		}
+	}
+	return s != ""
 }
 
 func (r *reading) count(s slot) int64 {
