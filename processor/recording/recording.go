@@ -94,11 +94,34 @@ type jsonReader struct {
 	in     *bufio.Reader
 	sink   Sink
 	line   int
-	faults []error
+	good   int // values that were handed on
+	bad    int
+	faults []error // the first of the bad
 }
 
+// maxFaults bounds what is said of one recording.
+const maxFaults = 20
+
 func (j *jsonReader) fault(line int, err error) {
-	j.faults = append(j.faults, &Error{Name: j.name, Line: line, Err: err})
+	if j.bad++; j.bad <= maxFaults {
+		j.faults = append(j.faults, &Error{Name: j.name, Line: line, Err: err})
+	}
+}
+
+// outcome says what could not be read: of a recording that is none its first
+// fault alone, of others each, up to a bound.
+func (j *jsonReader) outcome() error {
+	switch {
+	case j.bad == 0:
+		return nil
+	case j.good == 0 && j.bad > 1:
+		var first *Error
+		errors.As(j.faults[0], &first)
+		return &Error{Name: j.name, Line: first.Line, Err: fmt.Errorf("%w; nor could anything else in it be read (%d faults)", first.Err, j.bad)}
+	case j.bad > maxFaults:
+		j.faults = append(j.faults, &Error{Name: j.name, Err: fmt.Errorf("%d more lines could not be read", j.bad-maxFaults)})
+	}
+	return errors.Join(j.faults...)
 }
 
 // read takes one JSON value after the other. A value usually is a line; where
@@ -113,7 +136,7 @@ func (j *jsonReader) read() error {
 			if errors.Is(err, errTooLarge) {
 				continue
 			}
-			return errors.Join(j.faults...)
+			return j.outcome()
 		}
 		eof := err == io.EOF
 		if text := bytes.TrimSpace(line); len(text) > 0 {
@@ -124,7 +147,7 @@ func (j *jsonReader) read() error {
 			j.value(start, text)
 		}
 		if eof {
-			return errors.Join(j.faults...)
+			return j.outcome()
 		}
 	}
 }
@@ -205,6 +228,7 @@ func (j *jsonReader) value(line int, text []byte) {
 			j.fault(line, fmt.Errorf("OTLP traces: %w", err))
 			return
 		}
+		j.good++
 		j.sink.Traces(td)
 	case logs:
 		ld, err := (&plog.JSONUnmarshaler{}).UnmarshalLogs(text)
@@ -212,9 +236,10 @@ func (j *jsonReader) value(line int, text []byte) {
 			j.fault(line, fmt.Errorf("OTLP logs: %w", err))
 			return
 		}
+		j.good++
 		j.sink.Logs(ld)
 	case len(head) == 0, head["resourceMetrics"] != nil:
-		// Nothing of ours, and nothing wrong.
+		j.good++ // nothing of ours, and nothing wrong
 	default:
 		j.fault(line, errNotOTLP)
 	}
@@ -224,9 +249,9 @@ func explain(err error, text []byte) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		if syntax.Offset >= int64(len(text)) {
-			return errors.New("not JSON: it is cut off in the middle of a value")
+			return errors.New("not OTLP: the JSON is cut off in the middle of a value")
 		}
-		return fmt.Errorf("not JSON: %w (byte %d of the value)", err, syntax.Offset)
+		return fmt.Errorf("not OTLP: %w at byte %d, where JSON or protobuf is expected", err, syntax.Offset)
 	}
 	return fmt.Errorf("%w: %v", errNotOTLP, err)
 }
