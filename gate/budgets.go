@@ -140,24 +140,22 @@ func (r reader) budgets(ctx context.Context, set *slo.Set, f *slo.File, objectiv
 		reach = recent // burn rates look back over the beginning of a month
 	}
 	sel := counters(set, f, objectives, by)
-	all, err := r.read(ctx, sel, grids(reach, from, at))
+	h, err := r.read(ctx, sel, grids(reach, from, at))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Service, err)
 	}
-	if len(all) == 0 {
+	if len(h.series) == 0 {
 		if err := r.exporterSeen(ctx, at); err != nil {
 			return nil, err
 		}
 	}
 	found := map[group][]*series{}
-	var lastSeen time.Time
-	for _, s := range all {
+	for _, s := range h.series {
 		g := group{slo: string(s.labels["slo"])}
 		if by != "" {
 			g.value = string(s.labels[model.LabelName(by)])
 		}
 		found[g] = append(found[g], s)
-		lastSeen = later(lastSeen, s.lastSeen())
 	}
 	groups := make([]group, 0, len(found))
 	for g := range found {
@@ -171,7 +169,7 @@ func (r reader) budgets(ctx context.Context, set *slo.Set, f *slo.File, objectiv
 			if g.slo == o.Name {
 				none = false
 				b := newBudget(f, o, g, by, newLedger(found[g]), from, at)
-				b.notes(lastSeen)
+				b.notes(h)
 				out = append(out, b)
 			}
 		}
@@ -272,12 +270,18 @@ func (l ledger) exhaustedIn(a account, budget slo.Decimal, window slo.Window, at
 }
 
 // notes says what the reader of the numbers must know.
-func (b *Budget) notes(lastSeen time.Time) {
-	if silence := b.at.Sub(lastSeen); silence >= staleAfter {
+func (b *Budget) notes(h history) {
+	if b.from.Before(h.kept) {
+		b.Notes = append(b.Notes, fmt.Sprintf("Prometheus keeps samples for %s, shorter than the window: what was counted before is missing", wordsFor(h.retention)))
+	}
+	if seen := h.lastSeen(); b.at.Sub(seen) >= staleAfter {
 		b.stale = true
-		b.Notes = append(b.Notes, fmt.Sprintf("no sample of the exporter since %s: it is down or not scraped, and runs since then are missing", lastSeen.UTC().Format("2006-01-02 15:04 MST")))
+		b.Notes = append(b.Notes, fmt.Sprintf("no sample of the exporter since %s: it is down or not scraped, and runs since then are missing", seen.UTC().Format(moment)))
 	}
 }
 
 // staleAfter is how old the newest sample may be before the gate will not go by it.
 const staleAfter = time.Hour
+
+// moment is how notes write a time.
+const moment = "2006-01-02 15:04 MST"

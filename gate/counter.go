@@ -58,29 +58,50 @@ func join(before, after float64) float64 {
 	return after - before
 }
 
-// lastSeen is the end of the last stretch with a sample.
-func (s *series) lastSeen() time.Time { return s.stretches[len(s.stretches)-1].end }
+// history is what the server holds of some counters over a window.
+type history struct {
+	series []*series
+	// kept is when the server's samples begin, where its retention is shorter
+	// than the window; else the zero time.
+	kept      time.Time
+	retention time.Duration
+}
 
-// read returns all series of a selector with samples in the grids, which adjoin
-// and stand in order of time.
-func (r reader) read(ctx context.Context, sel selector, grids []grid) ([]*series, error) {
+// lastSeen is about when the newest sample is: the end of its stretch.
+func (h history) lastSeen() (t time.Time) {
+	for _, s := range h.series {
+		t = later(t, s.stretches[len(s.stretches)-1].end)
+	}
+	return t
+}
+
+// read reads the series of a selector that have samples in the grids, which
+// adjoin and stand in order of time.
+func (r reader) read(ctx context.Context, sel selector, grids []grid) (history, error) {
 	all, err := r.resolved(ctx, sel, grids)
 	if err != nil || len(all) == 0 {
-		return nil, err
+		return history{}, err
 	}
 	start := grids[0].start()
 	before, err := r.vector(ctx, fmt.Sprintf("last_over_time(%s[%s])", sel, promDuration(lookback)), start)
 	if err != nil {
-		return nil, err
+		return history{}, err
 	}
-	kept, err := r.kept(ctx, all, before, start)
-	if err != nil {
-		return nil, err
+	h := history{series: all}
+	if len(before) == 0 {
+		h.retention = r.retention(ctx)
+		kept := time.Now().Add(-h.retention)
+		if h.retention > 0 && kept.After(start) && kept.Before(grids[len(grids)-1].last) {
+			h.kept = kept
+		}
+		if err := ctx.Err(); err != nil {
+			return history{}, readError(err)
+		}
 	}
 	for _, s := range all {
 		previous, known := before[s.labels.Fingerprint()]
-		if !known && s.stretches[0].start().Before(kept) {
-			previous = s.stretches[0].first // older than what the server keeps
+		if !known && s.stretches[0].start().Before(h.kept) {
+			previous = s.stretches[0].first // what it counted before is not kept
 		}
 		// Else it was born inside the window, at 0.
 		for i := range s.stretches {
@@ -89,25 +110,7 @@ func (r reader) read(ctx context.Context, sel selector, grids []grid) ([]*series
 			previous = st.last
 		}
 	}
-	return all, nil
-}
-
-// kept says from when on the server has samples, as far as its retention
-// explains why a counter above 0 has no earlier one. The zero time: it does not.
-func (r reader) kept(ctx context.Context, all []*series, before map[model.Fingerprint]float64, start time.Time) (time.Time, error) {
-	asked := false
-	for _, s := range all {
-		_, known := before[s.labels.Fingerprint()]
-		asked = asked || !known && s.stretches[0].first > 0
-	}
-	if !asked {
-		return time.Time{}, nil
-	}
-	retention := r.retention(ctx)
-	if oldest := time.Now().Add(-retention); retention > 0 && oldest.After(start) {
-		return oldest, nil
-	}
-	return time.Time{}, ctx.Err()
+	return h, nil
 }
 
 // retention is how long the server keeps samples; 0 when it does not say.

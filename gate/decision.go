@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/agentslo/agentslo/slo"
 )
 
@@ -145,7 +143,7 @@ const (
 // freeze, and only when it is sure; failures among runs without a verdict are
 // assumed away before an account that hides too many of them may freeze.
 func judge(a account, o *slo.Objective, f *slo.File) standing {
-	hidden := a.unseen().GreaterThan(f.MaxExcluded)
+	hidden := a.unseen().GreaterThan(mostUnseen(f, o))
 	least := a
 	if hidden {
 		least.good += least.unknown
@@ -153,9 +151,10 @@ func judge(a account, o *slo.Objective, f *slo.File) standing {
 	enough := smallestSample(o)
 	spent := func(a account) bool {
 		left := a.remaining(o.Budget())
-		return left.Sign() <= 0 || left.LessThan(f.Policy.FreezeBelow)
+		nothing := left.Sign() <= 0 && f.Policy.FreezeBelow.Sign() >= 0
+		return nothing || left.LessThan(f.Policy.FreezeBelow)
 	}
-	limit := o.Budget().Mul(whole(1).Sub(decimal.Max(f.Policy.FreezeBelow, decimal.Zero)))
+	limit := o.Budget().Mul(whole(1).Sub(f.Policy.FreezeBelow))
 	if spent(least) && (least.events() >= enough || least.surelyAbove(limit)) {
 		return frozen
 	}
@@ -168,6 +167,15 @@ func judge(a account, o *slo.Objective, f *slo.File) standing {
 		return clear
 	}
 	return between
+}
+
+// mostUnseen is the share of runs that may be unknown or excluded: where
+// evaluations are sampled on purpose, what is outside the sample comes on top.
+func mostUnseen(f *slo.File, o *slo.Objective) slo.Decimal {
+	if !o.ExpectedCoverage.IsPositive() {
+		return f.MaxExcluded
+	}
+	return whole(1).Sub(o.ExpectedCoverage.Mul(whole(1).Sub(f.MaxExcluded)))
 }
 
 func (r reader) decide(ctx context.Context, set *slo.Set, b Budget) (Verdict, error) {
@@ -194,8 +202,8 @@ func (r reader) decide(ctx context.Context, set *slo.Set, b Budget) (Verdict, er
 		return v, nil
 	case unseen:
 		v.Decision = InsufficientEvidence
-		v.Why = fmt.Sprintf("%s of the runs have no verdict (%s unknown, %s excluded), more than max_excluded %s: failures could hide there",
-			percentOf(a.unseen()), group3(a.unknown), group3(a.excluded), percent(f.MaxExcluded))
+		v.Why = fmt.Sprintf("%s of the runs have no verdict (%s unknown, %s excluded), more than the %s that may be (max_excluded): failures could hide there",
+			percentOf(a.unseen()), group3(a.unknown), group3(a.excluded), percent(mostUnseen(f, o)))
 		return v, nil
 	case between:
 		since, err := r.frozenSince(ctx, set, b)
@@ -205,7 +213,7 @@ func (r reader) decide(ctx context.Context, set *slo.Set, b Budget) (Verdict, er
 		if !since.IsZero() {
 			v.Decision = Block
 			v.Why = fmt.Sprintf("%s of the budget is left, and after it fell below freeze_below %s (last at %s) releases resume at resume_above %s: %s, where %s", left,
-				percent(f.Policy.FreezeBelow), since.UTC().Format("2006-01-02 15:04 MST"), percent(f.Policy.ResumeAbove), counts, allowed)
+				percent(f.Policy.FreezeBelow), since.UTC().Format(moment), percent(f.Policy.ResumeAbove), counts, allowed)
 			return v, nil
 		}
 	}
@@ -249,11 +257,11 @@ func (r reader) frozenSince(ctx context.Context, set *slo.Set, b Budget) (time.T
 	if rolling {
 		reach = b.from.Add(-b.file.Window.Rolling)
 	}
-	all, err := r.read(ctx, sel, partition(reach, b.at, fine))
+	h, err := r.read(ctx, sel, partition(reach, b.at, fine))
 	if err != nil {
 		return time.Time{}, err
 	}
-	l := newLedger(all)
+	l := newLedger(h.series)
 	for t := b.at.Add(-fine); t.After(b.from); t = t.Add(-fine) {
 		start := b.from
 		if rolling {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/agentslo/agentslo/gate"
@@ -39,7 +40,7 @@ func serve(t testing.TB, retention time.Duration, streams ...stream) gate.Promet
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(api.New(e, api.Options{}))
+	server := httptest.NewServer(api.New(e, api.Options{Flags: map[string]string{"storage.tsdb.retention.time": model.Duration(retention).String()}}))
 	t.Cleanup(func() { server.Close(); _ = e.Close() })
 	store(t, e, streams)
 	prometheus, err := gate.Dial(server.URL, nil)

@@ -3,6 +3,7 @@ package gate
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -47,4 +48,12 @@ func countOf(n int64, what string) string {
 		return "1 " + what
 	}
 	return group3(n) + " " + what + "s"
+}
+
+// wordsFor is a length of time in days or hours.
+func wordsFor(d time.Duration) string {
+	if d >= 48*time.Hour {
+		return countOf(int64(d/(24*time.Hour)), "day")
+	}
+	return countOf(int64(d/time.Hour), "hour")
 }
