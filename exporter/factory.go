@@ -43,8 +43,12 @@ func (f *factory) traces(ctx context.Context, set exporter.Settings, config comp
 	if err != nil {
 		return nil, err
 	}
-	// Without a queue: what agent_sli hands over at its shutdown is counted
-	// before this exporter's own begins.
+	return f.wrap(ctx, set, config, e)
+}
+
+// wrap makes a Collector component. It has no queue: what agent_sli hands over
+// at its shutdown is counted before this exporter's own begins.
+func (f *factory) wrap(ctx context.Context, set exporter.Settings, config component.Config, e *sloExporter) (exporter.Traces, error) {
 	return exporterhelper.NewTraces(ctx, set, config, e.consume,
 		exporterhelper.WithStart(e.start),
 		exporterhelper.WithShutdown(e.shutdown),

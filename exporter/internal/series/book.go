@@ -119,10 +119,16 @@ func (b *Book) Count(s *summary.Summary) Counted {
 		if r.Reason != "" {
 			b.reasons.add(now, 1, service, environment, agent, objective, r.Verdict.String(), label(r.Reason))
 		}
-		for name, value := range s.Dimensions {
-			if d := b.dimension(name); d != nil {
-				d.at(now, service, environment, agent, objective, label(value)).count(r.Verdict, s.TraceID, now)
-			}
+	}
+	for name, value := range s.Dimensions {
+		d := b.dimension(name)
+		if d == nil {
+			continue
+		}
+		value = label(value)
+		for i := range s.Results {
+			r := &s.Results[i]
+			d.at(now, service, environment, agent, label(r.SLO), value).count(r.Verdict, s.TraceID, now)
 		}
 	}
 	if s.First {

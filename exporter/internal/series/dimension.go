@@ -21,7 +21,7 @@ import (
 type dimension struct {
 	*counters
 	keep  func(service, environment string) int
-	scope map[string]*scope // by service and environment
+	scope map[[2]string]*scope // by service and environment
 }
 
 // scope is the values of one service and environment.
@@ -48,7 +48,7 @@ func newDimension(name string, limit int, keep func(service, environment string)
 	labels := []string{"slo_service", "environment", "agent", "slo", name}
 	c := newCounters("agentslo_events_by_"+name+"_total", "Verdicts on runs by "+name+".", limit, true, labels,
 		[]string{"agent", "environment", "slo_service", "slo", name})
-	return &dimension{counters: c, keep: keep, scope: map[string]*scope{}}
+	return &dimension{counters: c, keep: keep, scope: map[[2]string]*scope{}}
 }
 
 // at is the label set that counts for those labels and that value.
@@ -95,10 +95,10 @@ func (d *dimension) value(now time.Time, service, environment, name string) *dim
 }
 
 func (d *dimension) scopeOf(service, environment string) *scope {
-	k := key([]string{service, environment})
+	k := [2]string{service, environment}
 	s, ok := d.scope[k]
 	if !ok && len(d.scope) < maxScopes {
-		s = &scope{labels: [2]string{service, environment}, byName: map[string]*dimensionValue{}, folded: seen.New(foldedRemembered)}
+		s = &scope{labels: k, byName: map[string]*dimensionValue{}, folded: seen.New(foldedRemembered)}
 		d.scope[k] = s
 	}
 	return s

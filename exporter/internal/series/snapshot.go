@@ -151,7 +151,7 @@ func (d *dimension) link() {
 		if g.exposed == nil {
 			g.exposed = make([]uint64, len(g.counts))
 		}
-		if sc := d.scope[key(g.labels[:2])]; sc != nil {
+		if sc := d.scope[[2]string(g.labels[:2])]; sc != nil {
 			if v := sc.byName[g.labels[4]]; v != nil {
 				v.sets = append(v.sets, k)
 			}
