@@ -259,7 +259,7 @@ func TestFloatIsNearest(t *testing.T) {
 // documented type, and left out of a run that carries nothing.
 func TestVariablesCoverTheEnvironment(t *testing.T) {
 	full := ended(slo.Answered, costing(0.1), firstToken(0.5), retrieving(1), evaluated(score("tone", 0.5, 2), score("tone", 0.4, 1)),
-		calling(tool("search", 1, 1), failing(tool("lookup", 1, 1)), retrievalTool(false), as(run.Answer, tool("send_reply", 1, 1))),
+		calling(tool("search", 1, 1), failing(tool("lookup", 1, 1)), retrievalTool(false), as(run.Delegation, tool("ask_orders", 1, 1)), as(run.Answer, tool("send_reply", 1, 1))),
 		func(r *run.Run) {
 			r.Environment, r.ModelCalls = "prod", pointer(2)
 			r.Models = []run.ModelUsage{{Model: "gpt-5"}}
@@ -270,7 +270,7 @@ func TestVariablesCoverTheEnvironment(t *testing.T) {
 		"run.outcome": "answered", "run.agent": "triage", "run.agents": []string{"triage"}, "run.service": "support",
 		"run.environment": "prod", "run.duration_seconds": 1.0, "run.first_token_seconds": 0.5, "run.model_calls": int64(2),
 		"run.models": []string{"gpt-5"}, "run.tool_calls": int64(3), "run.failed_tool_calls": int64(1),
-		"run.tools": []string{"search", "lookup", "search_docs", "send_reply"}, "run.last_tool": "send_reply",
+		"run.tools": []string{"search", "lookup", "search_docs", "ask_orders", "send_reply"}, "run.last_tool": "send_reply",
 		"run.retrievals": int64(2), "run.input_tokens": int64(10), "run.cached_input_tokens": int64(4),
 		"run.output_tokens": int64(5), "run.reasoning_tokens": int64(2), "run.total_tokens": int64(15),
 		"run.cost_usd": 0.1, "run.evaluations": map[string]float64{"tone": 0.5},

@@ -2,6 +2,7 @@ package sli
 
 import (
 	"math"
+	"slices"
 
 	"github.com/agentslo/agentslo/processor/run"
 	"github.com/agentslo/agentslo/slo"
@@ -91,7 +92,7 @@ func (s *subject) expectsTools() (expected, sure bool) {
 		return false, true
 	case slo.ExpectWhenOffered:
 		switch {
-		case s.calledTools() > 0: // whatever the model calls say
+		case slices.ContainsFunc(s.Tools, wasOffered): // whatever the model calls say
 			return true, true
 		case s.ToolsOffered != nil:
 			return *s.ToolsOffered, true
@@ -104,14 +105,5 @@ func (s *subject) expectsTools() (expected, sure bool) {
 	return true, true
 }
 
-// calledTools counts calls as a person would: answers and handoffs are none.
-func (s *subject) calledTools() (n int) {
-	for i := range s.Tools {
-		if counted(&s.Tools[i]) {
-			n++
-		}
-	}
-	return n
-}
-
-func counted(t *run.ToolCall) bool { return t.Role != run.Answer && t.Role != run.NotCounted }
+// wasOffered says whether the call is of a tool that the agent chose to use.
+func wasOffered(t run.ToolCall) bool { return t.Role != run.Answer && t.Role != run.NotCounted }

@@ -109,3 +109,7 @@ func scores(all []convention.Evaluation) map[string]float64 {
 	}
 	return m
 }
+
+// counted says whether the call is a tool call as a person would count:
+// answers and handoffs are none, and of a delegation the sub-agent's own are.
+func counted(t *run.ToolCall) bool { return t.Role == run.Evidence || t.Role == run.Counted }

@@ -319,6 +319,7 @@ var verdictTable = map[string][]verdictRow{
 		{name: "not expected: no tools offered", change: expect(slo.ExpectWhenOffered), run: ended(slo.Answered, offered(false)), want: slo.Excluded, reason: "not_expected", value: none},
 		{name: "expected: tools offered", change: expect(slo.ExpectWhenOffered), run: ended(slo.Answered, offered(true)), want: slo.Bad, reason: "no_call", value: 0},
 		{name: "expected: whoever called a tool was offered one", change: expect(slo.ExpectWhenOffered), run: ended(slo.Answered, calling(tool("search", 1, 1))), want: slo.Good, value: 1},
+		{name: "… an answer tool alone says nothing", change: expect(slo.ExpectWhenOffered), run: ended(slo.Answered, calling(as(run.Answer, tool("final_answer", 1, 1)))), want: slo.Unknown, reason: "expectation_unknown", value: none},
 		{name: "offered or not is unknown", change: expect(slo.ExpectWhenOffered), run: ended(slo.Answered), want: slo.Unknown, reason: "expectation_unknown", value: none},
 		{name: "not expected: CEL", change: expectWhen(`run.agent != "triage"`), run: ended(slo.Answered), want: slo.Excluded, reason: "not_expected", value: none},
 		{name: "expected: CEL", change: expectWhen(`run.agent == "triage"`), run: ended(slo.Answered), want: slo.Bad, reason: "no_call", value: 0},
