@@ -40,8 +40,9 @@ func (s scope) burn(o *slo.Objective, t Tier) Rule {
 
 	labels := alertLabels(s.file, o, t.Severity)
 	labels["tier"] = t.Name
-	bad := s.told(recordIncrease(t.Long), o).equal(LabelVerdict, slo.Bad.String()).String()
-	good := s.told(recordIncrease(t.Long), o).equal(LabelVerdict, slo.Good.String()).String()
+	events := s.told(recordIncrease(t.Long), o)
+	bad := events.equal(LabelVerdict, slo.Bad.String()).String()
+	counted := "sum(" + events.with(LabelVerdict+`=~"good|bad"`).String() + ")"
 	window := budgetWindow(s.file)
 	left := s.told("agentslo:budget_remaining:ratio", o).String()
 	lasts := fmt.Sprintf("clamp_min(%s, 0) * %d / %s", left, int64(window/time.Second), s.told(recordBurnRate(t.Long), o))
@@ -49,7 +50,7 @@ func (s scope) burn(o *slo.Objective, t Tier) Rule {
 	notes := s.links(o)
 	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the runs in the last " + Duration(t.Long) + " were bad, " + percent(o.Budget()) + " may be"
 	notes["description"] = literal("The objective: "+Sentence(o)+". ") +
-		"In the last " + Duration(t.Long) + " " + s.ask(bad, "humanize") + " of " + s.ask("sum without ("+LabelVerdict+") ("+bad+" or "+good+")", "humanize") + " counted runs were bad. " +
+		"In the last " + Duration(t.Long) + " " + s.ask(bad, "humanize") + " of " + s.ask(counted, "humanize") + " counted runs were bad. " +
 		"Of the error budget of " + Duration(window) + " " + s.ask(left, "humanizePercentage") + " is left; at this rate it lasts " + s.ask(lasts, "humanizeDuration") + "."
 	notes["reasons_query"] = literal(Reasons(s.file, o, t.Long))
 	return Rule{Alert: AlertBudgetBurn, Expr: expr, Labels: labels, Annotations: notes}
@@ -61,16 +62,17 @@ func (s scope) newest(o *slo.Objective, t Tier) []string {
 	var ratios []string
 	for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
 		ratio := s.one(identity(recordErrorRatio(w), s.file, o))
-		if w == t.Long {
-			ratios = append(ratios, ratio)
-			break
+		if w < t.Long {
+			ratio = fmt.Sprintf("(%s and %s > 0)", ratio, s.all(o, w, `good|bad`))
 		}
-		count := func(v slo.Verdict) string {
-			return s.one(identity(recordIncrease(w), s.file, o).equal(LabelVerdict, v.String()))
-		}
-		ratios = append(ratios, fmt.Sprintf("(%s and %s + %s > 0)", ratio, count(slo.Good), count(slo.Bad)))
+		ratios = append(ratios, ratio)
 	}
 	return ratios
+}
+
+// all is the number of events in the window with any of the verdicts.
+func (s scope) all(o *slo.Objective, window time.Duration, verdicts string) string {
+	return fmt.Sprintf("sum by (%s) (%s)", s.key(), identity(recordIncrease(window), s.file, o).with(LabelVerdict+"=~"+quote(verdicts)))
 }
 
 // maxUncounted is the share of runs that may be unknown or excluded: where
@@ -86,24 +88,21 @@ func maxUncounted(f *slo.File, o *slo.Objective) decimal.Decimal {
 // coverage believes that too much is not counted by the same evidence as the
 // burn alerts do: one unknown among three runs is none.
 func (s scope) coverage(o *slo.Objective) Rule {
-	window := scaled(24*time.Hour, budgetWindow(s.file))
-	count := func(v slo.Verdict) string {
-		return s.one(identity(recordIncrease(window), s.file, o).equal(LabelVerdict, v.String()))
-	}
+	window := coverageWindow(s.file)
+	share := s.one(identity(recordUncounted(window), s.file, o))
 	most := maxUncounted(s.file, o)
 	least := decimal.NewFromInt(1).Sub(most)
-	uncounted := fmt.Sprintf("(%s + %s)", count(slo.Unknown), count(slo.Excluded))
-	counted := fmt.Sprintf("(%s + %s)", count(slo.Good), count(slo.Bad))
-	share := fmt.Sprintf("%s / clamp_min(%s + %s, 1)", uncounted, uncounted, counted)
 	expr := share + " > " + most.String()
 	if most.IsPositive() && least.IsPositive() {
 		expr += fmt.Sprintf(`
 and
+%s
+*
 (
   %s * ln(clamp_min(%s, 1e-18) / %s)
   +
-  %s * ln(clamp_min(1 - %s, 1e-18) / %s)
-) > %s`, uncounted, share, most, counted, share, least, EvidenceNeeded)
+  (1 - %s) * ln(clamp_min(1 - %s, 1e-18) / %s)
+) > %s`, s.all(o, window, ".+"), share, share, most, share, share, least, EvidenceNeeded)
 	}
 	notes := s.links(o)
 	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the runs in the last " + Duration(window) + " gave no verdict, " + percent(most) + " may"

@@ -74,24 +74,23 @@ func newScope(set *slo.Set, f *slo.File) scope {
 	return s
 }
 
-// key lists the labels that identify a recorded series of the file, beside a
-// verdict. A file without an environment records none, which PromQL
-// takes for an empty one.
+// key lists the labels that tell a file's recorded series apart, beside a
+// verdict. The rules of a file set the others themselves.
 func (s scope) key() string {
-	key := LabelService + ", " + LabelEnvironment + ", " + LabelSLO
 	if s.byAgent() {
-		key += ", " + LabelAgent
+		return LabelAgent + ", " + LabelSLO
 	}
-	return key
+	return LabelSLO
 }
 
 func (s scope) byAgent() bool { return slices.Contains(s.file.By, LabelAgent) }
 
-// counted are the labels that exporter series are summed by.
+// counted are the labels that exporter series are summed by. A file without an
+// environment counts over all of them.
 func (s scope) counted() string {
-	key := s.key() + ", " + LabelVerdict
-	if s.file.Environment == "" {
-		key = strings.Replace(key, LabelEnvironment+", ", "", 1)
+	key := s.key() + ", " + LabelService + ", " + LabelVerdict
+	if s.file.Environment != "" {
+		key += ", " + LabelEnvironment
 	}
 	return key
 }
@@ -218,8 +217,10 @@ func (s scope) one(sel selector) string { return fmt.Sprintf("max by (%s) (%s)",
 
 // times combines an expression over the file's key with a series of its SLOs.
 func (s scope) times(operator string, sel selector) string {
-	sloKey := LabelService + ", " + LabelEnvironment + ", " + LabelSLO
-	return fmt.Sprintf("%s on (%s) group_left () max by (%s) (%s)", operator, sloKey, sloKey, sel)
+	if s.byAgent() {
+		operator += " on (" + LabelSLO + ") group_left ()"
+	}
+	return fmt.Sprintf("%s max by (%s) (%s)", operator, LabelSLO, sel)
 }
 
 func (s scope) errorRatio(window time.Duration) string {
@@ -258,4 +259,16 @@ func (s scope) evidence(window time.Duration) string {
 
 func (s scope) budgetRemaining() string {
 	return "1 - " + s.one(s.recorded(recordErrorRatio(budgetWindow(s.file)))) + "\n" + s.times("/", s.recorded("agentslo:error_budget:ratio"))
+}
+
+// coverageWindow is the window over which it is judged how much is not counted.
+func coverageWindow(f *slo.File) time.Duration { return scaled(24*time.Hour, budgetWindow(f)) }
+
+// uncounted is the share of a window's runs that are unknown or excluded; 0
+// when there were none.
+func (s scope) uncounted(window time.Duration) string {
+	all := s.recorded(recordIncrease(window))
+	return fmt.Sprintf(`sum by (%[1]s) (%[2]s)
+/
+clamp_min(sum by (%[1]s) (%[3]s), 1)`, s.key(), all.with(LabelVerdict+`=~"unknown|excluded"`), all)
 }

@@ -59,7 +59,8 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 	var rules []Rule
 	for i := range f.SLOs {
 		o := &f.SLOs[i]
-		own := sloLabels(f, o)
+		own := maps.Clone(labels)
+		own[LabelSLO] = o.Name
 		rules = append(rules,
 			Rule{Record: "agentslo:objective:ratio", Expr: vector(o.Target), Labels: own},
 			Rule{Record: "agentslo:error_budget:ratio", Expr: vector(o.Budget()), Labels: own})
@@ -74,7 +75,9 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 			record(recordBurnRate(w), s.burnRate(w)),
 			record(recordEvidence(w), s.evidence(w)))
 	}
-	rules = append(rules, record("agentslo:budget_remaining:ratio", s.budgetRemaining()))
+	rules = append(rules,
+		record("agentslo:budget_remaining:ratio", s.budgetRemaining()),
+		record(recordUncounted(coverageWindow(f)), s.uncounted(coverageWindow(f))))
 
 	for i := range f.SLOs {
 		rules = append(rules, s.alerts(&f.SLOs[i])...)
@@ -84,22 +87,17 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 
 func vector(d decimal.Decimal) string { return "vector(" + d.String() + ")" }
 
-// fileLabels are the file's own labels; nil if there are none.
+// fileLabels are the file's own labels and those of its identity.
 func fileLabels(f *slo.File) map[string]string {
-	labels := maps.Clone(f.Labels)
+	labels := map[string]string{}
+	maps.Copy(labels, f.Labels)
 	for _, name := range reserved {
 		delete(labels, name)
 	}
-	return labels
-}
-
-// sloLabels are those that a series of one SLO gets from nowhere else.
-func sloLabels(f *slo.File, o *slo.Objective) map[string]string {
-	labels := map[string]string{LabelService: f.Service, LabelSLO: o.Name}
+	labels[LabelService] = f.Service
 	if f.Environment != "" {
 		labels[LabelEnvironment] = f.Environment
 	}
-	maps.Copy(labels, fileLabels(f))
 	return labels
 }
 

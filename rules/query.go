@@ -105,6 +105,7 @@ func Duration(d time.Duration) string {
 func recordIncrease(w time.Duration) string   { return "agentslo:events:increase" + Duration(w) }
 func recordErrorRatio(w time.Duration) string { return "agentslo:error_ratio:" + Duration(w) }
 func recordBurnRate(w time.Duration) string   { return "agentslo:burn_rate:" + Duration(w) }
+func recordUncounted(w time.Duration) string  { return "agentslo:uncounted_ratio:" + Duration(w) }
 func recordEvidence(w time.Duration) string   { return "agentslo:evidence:" + Duration(w) }
 
 // identity selects recorded series: a file without an environment records
