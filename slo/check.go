@@ -15,7 +15,7 @@ func checkSet(files []*File) Faults {
 		slo  *Objective
 	}
 	claimed := map[identity]place{}
-	for i, f := range files {
+	for _, f := range files {
 		for j := range f.SLOs {
 			o := &f.SLOs[j]
 			if f.Service == "" {
@@ -30,10 +30,8 @@ func checkSet(files []*File) Faults {
 			}
 			claimed[id] = place{f, o}
 		}
-		for _, other := range files[:i] {
-			faults = append(faults, checkTie(other, f)...)
-		}
 	}
+	faults = append(faults, checkTies(files)...)
 	return append(faults, checkRuns(files)...)
 }
 
@@ -44,31 +42,67 @@ func inEnvironment(f *File) string {
 	return " in " + f.Environment
 }
 
-// checkTie finds a run that two files would describe equally closely.
-func checkTie(a, b *File) Faults {
-	if a.at.badAgents || b.at.badAgents || a.at.badMatch || b.at.badMatch {
-		return nil
+// maxGlobPairs bounds the comparison of agent globs; a thousand files with a
+// glob each need half of it.
+const maxGlobPairs = 1_000_000
+
+// checkTies finds runs that two files would describe equally closely. Only
+// globs that are equally specific, in files with equally many conditions, can
+// tie: they share a key.
+func checkTies(files []*File) Faults {
+	type claim struct {
+		environment string
+		conditions  int
+		glob        specificity
+		name        string // of a whole name, which ties with nothing but itself
 	}
-	if len(a.Match) != len(b.Match) || (a.Environment != "") != (b.Environment != "") || a.Environment != b.Environment {
-		return nil
+	type claimant struct {
+		file *File
+		glob string
 	}
-	for name, value := range a.Match {
-		if other, ok := b.Match[name]; ok && other != value {
-			return nil
-		}
-	}
-	for _, glob := range b.Agents {
-		i := slices.IndexFunc(a.Agents, func(other string) bool {
-			return globSpecificity(other) == globSpecificity(glob) && globsOverlap(other, glob)
-		})
-		if i < 0 {
+	var faults Faults
+	claims := map[claim][]claimant{}
+	pairs := 0
+	for _, f := range files {
+		if f.at.badAgents || f.at.badMatch {
 			continue
 		}
-		return Faults{{b.Path, b.at.agentsLine, b.at.agentsColumn, fmt.Sprintf(
-			"the agents %q are described as closely by %s:%d:%d (%q): a run could belong to either file; name the agents closer (agents), or add environment or match (service is only a label)",
-			glob, a.Path, a.at.agentsLine, a.at.agentsColumn, a.Agents[i])}}
+		tied := map[*File]bool{}
+		own := map[claim][]claimant{}
+		for _, glob := range f.Agents {
+			key := claim{environment: f.Environment, conditions: len(f.Match), glob: globSpecificity(glob)}
+			if key.glob.exact {
+				key.name = glob
+			}
+			for _, other := range claims[key] {
+				if pairs++; pairs > maxGlobPairs {
+					return append(faults, Fault{f.Path, f.at.agentsLine, f.at.agentsColumn, "there are too many agent globs to compare"})
+				}
+				if tied[other.file] || !canBothMatch(other.file, f) || !globsOverlap(other.glob, glob) {
+					continue
+				}
+				tied[other.file] = true
+				faults = append(faults, Fault{f.Path, f.at.agentsLine, f.at.agentsColumn, fmt.Sprintf(
+					"the agents %q are described as closely by %s:%d:%d (%q): a run could belong to either file; name the agents closer (agents), or add environment or match (service is only a label)",
+					glob, other.file.Path, other.file.at.agentsLine, other.file.at.agentsColumn, other.glob)})
+			}
+			own[key] = append(own[key], claimant{f, glob})
+		}
+		for key, more := range own {
+			claims[key] = append(claims[key], more...)
+		}
 	}
-	return nil
+	return faults
+}
+
+// canBothMatch says whether one run can have all attributes that both files ask for.
+func canBothMatch(a, b *File) bool {
+	for name, value := range a.Match {
+		if other, ok := b.Match[name]; ok && other != value {
+			return false
+		}
+	}
+	return true
 }
 
 // checkRuns finds files that would cut runs differently: one component has one

@@ -59,6 +59,8 @@ func matchAny(globs []string, name string) bool {
 	return false
 }
 
+const maxGlob = 255
+
 // checkGlob refuses what other glob dialects mean something by, so that nobody
 // is surprised by a literal [.
 func checkGlob(glob string) error {
@@ -74,6 +76,9 @@ func checkGlob(glob string) error {
 		case '[', ']', '{', '}':
 			return fmt.Errorf(`%q is no part of a glob: only * and ? are special here; list several globs, or write \%c for the character itself`, c, c)
 		}
+	}
+	if len(glob) > maxGlob {
+		return fmt.Errorf("a glob has at most %d bytes", maxGlob)
 	}
 	if i := strings.IndexFunc(glob, unicode.IsControl); i >= 0 {
 		return errors.New("the glob holds a control character")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -201,6 +202,8 @@ func notText(name string, data []byte) (Fault, bool) {
 	return Fault{}, false
 }
 
+var yamlLine = regexp.MustCompile(`line (\d+):`)
+
 var yamlError = regexp.MustCompile(`^yaml: (?:line \d+: )?(.*)$`)
 
 // syntaxFault places an error of the YAML scanner. Where the scanner names a
@@ -214,6 +217,11 @@ func syntaxFault(name string, data []byte, err error) Fault {
 	}
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	line := 1
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			line = min(max(n, 1), len(lines))
+		}
+	}
 	for n, read := len(lines)-1, 0; n > 0 && read < maxReread; n-- {
 		start := bytes.Join(lines[:n], nil)
 		read += len(start)

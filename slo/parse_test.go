@@ -378,3 +378,28 @@ func TestLoad(t *testing.T) {
 		t.Error("a single fault can be taken out of the error")
 	}
 }
+
+// Files as large as may be, made to be slow.
+func TestParseDoesNotHang(t *testing.T) {
+	full := func(form string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < slo.MaxFileSize-200; i++ {
+			fmt.Fprintf(&b, form, i)
+		}
+		return b.String()
+	}
+	long := strings.Repeat("*a", 100)
+	for name, text := range map[string]string{
+		"unknown keys":  full("k%d: v\n"),
+		"documents":     full("---\nservice: s%[1]d\nagents: [a%[1]d]\nslos: {completion: {objective: 99%%}}\n"),
+		"globs":         full("---\nservice: s%[1]d\nagents: ['" + long + "%[1]d*']\nslos: {completion: {objective: 99%%}}\n"),
+		"a late break":  full("k%d: v\n") + "{",
+		"nothing reads": "service: a\nslos: {\n" + full("  a%d: {objective: 99%%},\n"),
+	} {
+		start := time.Now()
+		slo.Parse("x", []byte(text))
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+}

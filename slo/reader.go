@@ -193,6 +193,9 @@ func (r *reader) readKeys(entries []entry, what string, keys []key) map[string]e
 
 // unknownKey reports a key and gives the one that it most likely means, or "".
 func (r *reader) unknownKey(k *yaml.Node, what string, keys []key) string {
+	if len(r.faults) > maxFaults { // spares a foreign file the search for names
+		return ""
+	}
 	allowed := make([]string, len(keys))
 	for i := range keys {
 		allowed[i] = keys[i].name
