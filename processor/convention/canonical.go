@@ -53,18 +53,18 @@ type canonical struct {
 func canonicalText(s string) canonical {
 	t := strings.TrimSpace(s)
 	if t == "" {
-		return canonical{hash: xxhash.Sum64String(""), empty: true}
+		return canonical{hash: hashText(""), empty: true}
 	}
 	switch t[0] {
 	case '{', '[', '"':
 		inner, failed := unwrap(t)
 		if hollow(inner) {
-			return canonical{hash: xxhash.Sum64String(""), empty: true, error: failed}
+			return canonical{hash: hashText(""), empty: true, error: failed}
 		}
 		if h, end := hashJSON(inner, 0, 0); end == len(inner) {
 			return canonical{hash: h, error: failed}
 		}
-		return canonical{hash: xxhash.Sum64String(strings.TrimSpace(inner)), error: failed}
+		return canonical{hash: hashText(strings.TrimSpace(inner)), error: failed}
 	case 'c':
 		// LangChain in Python prints a message: content='…' name='…' tool_call_id='…'.
 		if strings.HasPrefix(t, "content=") {
@@ -74,10 +74,10 @@ func canonicalText(s string) canonical {
 		}
 	case 'n', 'N':
 		if t == "null" || t == "None" {
-			return canonical{hash: xxhash.Sum64String(""), empty: true}
+			return canonical{hash: hashText(""), empty: true}
 		}
 	}
-	return canonical{hash: xxhash.Sum64String(t)}
+	return canonical{hash: hashText(t)}
 }
 
 // unwrap takes the wrapping of frameworks off a JSON value: Traceloop's args
@@ -303,10 +303,39 @@ func hashJSON(s string, i, depth int) (uint64, int) {
 // hashString hashes what a JSON string without its quotes stands for. A string
 // that is JSON itself, as results often are, hashes as that JSON.
 func hashString(raw string) uint64 {
+	if len(raw) <= 32 {
+		for i := 0; i < len(raw); i++ {
+			if raw[i] == '\\' {
+				return hashEscaped(raw)
+			}
+		}
+		return hashText(raw)
+	}
 	if strings.IndexByte(raw, '\\') < 0 {
-		return xxhash.Sum64String(raw)
+		return hashText(raw)
 	}
 	return hashEscaped(raw)
+}
+
+// hashText hashes text: short text, of which JSON is full, without a call.
+func hashText(s string) uint64 {
+	n := len(s)
+	switch {
+	case n > 16:
+		return xxhash.Sum64String(s)
+	case n >= 8:
+		return mix(load64(s, 0)^uint64(n), load64(s, n-8))
+	case n >= 4:
+		return mix(load32(s, 0)^uint64(n), load32(s, n-4))
+	case n > 0:
+		return mix(uint64(s[0])|uint64(s[n/2])<<8|uint64(s[n-1])<<16, uint64(n))
+	}
+	return 0x2d358dccaa6c78a5
+}
+
+func load32(s string, i int) uint64 {
+	s = s[i : i+4]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
 // unescaped keeps memory for strings that do not fit on the stack.
@@ -315,15 +344,23 @@ var unescaped = sync.Pool{New: func() any { return new([]byte) }}
 func hashEscaped(raw string) uint64 {
 	if len(raw) <= 512 { // what it stands for is never longer
 		var buffer [512]byte
-		return xxhash.Sum64(appendUnescaped(buffer[:0], raw))
+		return hashBytes(appendUnescaped(buffer[:0], raw))
 	}
 	buffer := unescaped.Get().(*[]byte)
 	*buffer = appendUnescaped((*buffer)[:0], raw)
-	h := xxhash.Sum64(*buffer)
+	h := hashBytes(*buffer)
 	if cap(*buffer) <= maxScan {
 		unescaped.Put(buffer)
 	}
 	return h
+}
+
+// hashBytes is hashText of the same text.
+func hashBytes(b []byte) uint64 {
+	if len(b) > 16 {
+		return xxhash.Sum64(b)
+	}
+	return hashText(string(b)) // on the stack
 }
 
 func appendUnescaped(b []byte, raw string) []byte {
@@ -438,14 +475,14 @@ func canonicalValue(v value) canonical {
 	case pcommon.ValueTypeStr:
 		return canonicalText(v.Str())
 	case pcommon.ValueTypeEmpty:
-		return canonical{hash: xxhash.Sum64String(""), empty: true}
+		return canonical{hash: hashText(""), empty: true}
 	case pcommon.ValueTypeMap:
 		if v.Map().Len() == 0 {
-			return canonical{hash: xxhash.Sum64String(""), empty: true}
+			return canonical{hash: hashText(""), empty: true}
 		}
 	case pcommon.ValueTypeSlice:
 		if v.Slice().Len() == 0 {
-			return canonical{hash: xxhash.Sum64String(""), empty: true}
+			return canonical{hash: hashText(""), empty: true}
 		}
 	}
 	return canonical{hash: hashValue(v, 0)}
@@ -457,7 +494,7 @@ func hashValue(v value, depth int) uint64 {
 	}
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
-		return xxhash.Sum64String(v.Str())
+		return hashText(v.Str())
 	case pcommon.ValueTypeInt:
 		return hashInt(v.Int())
 	case pcommon.ValueTypeDouble:
@@ -478,7 +515,7 @@ func hashValue(v value, depth int) uint64 {
 		sum := uint64(seedObject)
 		for k, e := range v.Map().All() {
 			if !volatileKey(k) {
-				sum += mix(xxhash.Sum64String(k), hashValue(e, depth+1))
+				sum += mix(hashText(k), hashValue(e, depth+1))
 			}
 		}
 		return sum

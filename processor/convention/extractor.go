@@ -94,7 +94,7 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 		}
 	}
 
-	f.kind(r)
+	f.kind(r, x.keys)
 	f.names(r)
 	switch f.Kind {
 	case Model:
@@ -117,32 +117,28 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 }
 
 // kind finds the span's own vocabulary and what the span is.
-func (f *Facts) kind(r *reading) {
+func (f *Facts) kind(r *reading, keys *table) {
 	if r.mask[slotSpanType] != 0 && r.text(slotSpanType) == "pending_span" {
 		f.Kind, f.Convention = Ignore, pydanticAIVocabulary.name
 		return
 	}
 	said := false // a kind word that nobody knows
-	if m := r.mask[slotKind]; m != 0 {
-		for _, id := range resolution {
-			if m&(1<<id) == 0 {
-				continue
-			}
-			v := vocabularies[id]
-			word := r.value[id][slotKind].Str()
-			var k Kind
-			if v.kind != nil {
-				k = v.kind(r, word)
-			} else {
-				k = v.kinds[word]
-			}
-			if k == Other {
-				said = said || id == openInference || id == otelGenAI
-				continue
-			}
-			f.Kind, f.Convention, r.own = k, v.name, 1<<id
-			break
+	for m := r.mask[slotKind]; m != 0; m &= m - 1 {
+		id := vocabularyID(bits.TrailingZeros32(m))
+		v := vocabularies[id]
+		word := r.value[id][slotKind].Str()
+		var k Kind
+		if v.kind != nil {
+			k = v.kind(r, word)
+		} else {
+			k = keys.kinds[id].find(word)
 		}
+		if k == Other {
+			said = said || id == openInference || id == otelGenAI
+			continue
+		}
+		f.Kind, f.Convention, r.own = k, v.name, 1<<id
+		break
 	}
 	accents := (r.seen | r.scope.emits) & emitters
 	if f.Kind == Other {
@@ -320,8 +316,9 @@ func (f *Facts) readModel(r *reading) {
 }
 
 func (f *Facts) readOffered(r *reading) {
-	if r.offered {
+	if r.offered || r.replyCalls || f.Finish == FinishTool {
 		f.ToolsOffered = 2
+		return
 	}
 	if v, ok := r.get(slotTools); ok {
 		f.ToolsOffered = max(f.ToolsOffered, 1)
@@ -449,6 +446,7 @@ func (f *Facts) status(r *reading, s ptrace.Span) {
 		}
 	}
 	events := s.Events()
+	told := "" // exceptions and the status often say the same
 	for i := range events.Len() {
 		e := events.At(i)
 		if e.Name() != "exception" {
@@ -458,6 +456,7 @@ func (f *Facts) status(r *reading, s ptrace.Span) {
 		if failed {
 			f.blame(typ)
 			f.blame(message)
+			told = message
 		} else {
 			// Recorded and handled, and yet it says how the run went.
 			f.admit(typ)
@@ -465,8 +464,13 @@ func (f *Facts) status(r *reading, s ptrace.Span) {
 		}
 	}
 	if failed {
-		f.blame(status.Message())
-		f.blame(r.text(slotErrorText))
+		if text := status.Message(); text != told {
+			f.blame(text)
+			told = text
+		}
+		if text := r.text(slotErrorText); text != told {
+			f.blame(text)
+		}
 		if f.Class == ClassNone {
 			f.Class = Unclassified
 		}

@@ -54,8 +54,8 @@ func readGenkit(r *reading, f *Facts, s ptrace.Span) {
 	case Model:
 		f.ModelName = name
 		f.Usage = genkitUsage(r.replyUsage)
-		if in := r.textFrom(genkit, slotArgs); in != "" {
-			f.ToolsOffered = max(f.ToolsOffered, toolsIn(in))
+		if in := r.textFrom(genkit, slotArgs); in != "" && f.ToolsOffered == 0 {
+			f.ToolsOffered = toolsIn(in)
 		}
 	case Retrieval:
 		f.Documents = documentsIn(out)

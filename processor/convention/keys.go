@@ -23,6 +23,49 @@ type table struct {
 	entries []entry
 	// prefixes by the first byte of the key.
 	prefixes [256][]numbered
+	kinds    [vocabularyCount]kindTable
+}
+
+// kindTable finds a vocabulary's kind words.
+type kindTable struct {
+	shift  uint8
+	places []kindWord // a free place has the empty word
+}
+
+type kindWord struct {
+	text string
+	kind Kind
+}
+
+func newKindTable(words map[string]Kind) kindTable {
+	if len(words) == 0 {
+		return kindTable{}
+	}
+	size := 1 << bits.Len(uint(len(words)*4))
+	t := kindTable{uint8(64 - bits.Len(uint(size-1))), make([]kindWord, size)}
+	for text, kind := range words {
+		i := hashKey(text) >> t.shift
+		for t.places[i].text != "" {
+			i = (i + 1) % uint64(size)
+		}
+		t.places[i] = kindWord{text, kind}
+	}
+	return t
+}
+
+// find is the kind of a word; [Other] if it is none.
+func (t *kindTable) find(word string) Kind {
+	if word == "" || len(t.places) == 0 {
+		return Other
+	}
+	for i := hashKey(word) >> t.shift; ; i = (i + 1) & uint64(len(t.places)-1) {
+		switch t.places[i].text {
+		case word:
+			return t.places[i].kind
+		case "":
+			return Other
+		}
+	}
 }
 
 type numbered struct {
@@ -96,6 +139,7 @@ func newTable(names []string) *table {
 		t.entries = append(t.entries, e)
 	}
 	for id, v := range vocabularies {
+		t.kinds[id] = newKindTable(v.kinds)
 		for _, k := range v.keys {
 			add(entry{k.name, vocabularyID(id), k.slot, k.rank, -1})
 		}

@@ -46,8 +46,8 @@ func readLangfuse(r *reading, f *Facts, s ptrace.Span) {
 		if details := r.textFrom(langfuse, slotUsageJSON); details != "" {
 			f.Usage = langfuseUsage(details)
 		}
-		if in := r.textFrom(langfuse, slotArgs); in != "" {
-			f.ToolsOffered = max(f.ToolsOffered, toolsIn(in))
+		if in := r.textFrom(langfuse, slotArgs); in != "" && f.ToolsOffered == 0 {
+			f.ToolsOffered = toolsIn(in)
 		}
 	case Retrieval:
 		if out := r.textFrom(langfuse, slotResult); out != "" && !redacted(out) {

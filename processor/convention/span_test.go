@@ -33,7 +33,8 @@ type want struct {
 
 const shared13 = `{"order_id":"A-1001","status":"shipped","carrier":"DHL","eta":"2026-03-04"}`
 
-// Numbers are input, cached input, cache write, output, reasoning; -1 unknown.
+// A reply that asks for a tool was offered some (offered: 2), also where the
+// emitter does not list them. Numbers are input, cached input, cache write, output, reasoning; -1 unknown.
 var recordedSpans = []struct {
 	file, span string
 	nth        int
@@ -62,7 +63,7 @@ var recordedSpans = []struct {
 	{"vercel-ai-v7/tool-error-recovered.jsonl", "step 1", 0, want{kind: Step}},
 	// Its root says tool-calls when the limit stopped it: not an answer, though
 	// the output has the tool calls.
-	{"vercel-ai-v7/loop.jsonl", "invoke_agent gpt-4o-mini", 0, want{kind: Agent, agent: "order-support",
+	{"vercel-ai-v7/loop.jsonl", "invoke_agent gpt-4o-mini", 0, want{offered: 2, kind: Agent, agent: "order-support",
 		usage: []int64{2325, 640, -1, 108, -1}, finish: FinishTool}},
 	{"vercel-ai-v7/aborted.jsonl", "chat gpt-4o-mini", 1, want{kind: Model, model: "gpt-4o-mini", offered: 2}},
 	{"vercel-ai-v7/nocontent-ok-tool.jsonl", "execute_tool get_order_status", 0, want{kind: Tool, tool: "get_order_status"}},
@@ -158,7 +159,7 @@ var recordedSpans = []struct {
 	{"langfuse-js/aborted.jsonl", "order_support", 0, want{kind: Agent, agent: "order_support", failed: true, class: Unclassified, failure: FailureCancelled}},
 
 	// Mastra: a reply that asks for a tool has empty text.
-	{"mastra/ok-tool.jsonl", "chat gpt-4o-mini", 0, want{kind: Model, agent: "Order support", model: "gpt-4o-mini-2024-07-18",
+	{"mastra/ok-tool.jsonl", "chat gpt-4o-mini", 0, want{offered: 2, kind: Model, agent: "Order support", model: "gpt-4o-mini-2024-07-18",
 		usage: []int64{200, 0, -1, 18, 0}, finish: FinishTool, asks: true, ttft: true}},
 	{"mastra/ok-tool.jsonl", "invoke_agent Order support", 0, want{kind: Agent, agent: "Order support", out: true, offered: 2}},
 	{"mastra/aborted.jsonl", "invoke_agent Order support", 0, want{kind: Agent, agent: "Order support", finish: FinishCancelled,
@@ -189,7 +190,7 @@ var recordedSpans = []struct {
 	// though the output and the cost are known.
 	{"claude-agent-sdk-openinference/ok-tool.jsonl", "ClaudeAgent.query", 0, want{kind: Agent, usage: []int64{-1, -1, -1, 58, -1},
 		usd: 0.0019494, finish: FinishStop, out: true}},
-	{"claude-agent-sdk-openinference/loop.jsonl", "ClaudeAgent.query", 0, want{kind: Agent, usage: []int64{-1, -1, -1, 108, -1},
+	{"claude-agent-sdk-openinference/loop.jsonl", "ClaudeAgent.query", 0, want{offered: 2, kind: Agent, usage: []int64{-1, -1, -1, 108, -1},
 		usd: 0.006867, finish: FinishTool, failed: true, class: Unclassified, failure: FailureLimit}},
 	{"openai-agents-openinference/ok-tool.jsonl", "OpenAI Responses", 0, want{kind: Model, model: "gpt-4o-mini-2024-07-18",
 		usage: []int64{200, 0, -1, 18, 0}, asks: true, asked: "get_order_status", offered: 2}},
@@ -298,7 +299,7 @@ func TestPublicSpans(t *testing.T) {
 		want
 	}{
 		// cost = 2.69e-05 + 4.8e-06
-		{"any_agent_openai.json", "call_llm mistral/mistral-small-latest", 0, want{kind: Model, model: "mistral/mistral-small-latest",
+		{"any_agent_openai.json", "call_llm mistral/mistral-small-latest", 0, want{offered: 2, kind: Model, model: "mistral/mistral-small-latest",
 			usage: []int64{269, -1, -1, 16, -1}, usd: 3.17e-05, asks: true, asked: "get_current_time"}},
 		{"any_agent_openai.json", "call_llm mistral/mistral-small-latest", 2, want{kind: Model, model: "mistral/mistral-small-latest",
 			usage: []int64{392, -1, -1, 46, -1}, usd: 5.3e-05, out: true}}, // a structured answer
@@ -306,7 +307,7 @@ func TestPublicSpans(t *testing.T) {
 		{"autogen.json", "create_agent math_assistant", 0, want{kind: Ignore, agent: "math_assistant"}},
 		{"autogen.json", "execute_tool calculate", 0, want{kind: Tool, tool: "calculate"}},
 		{"autogen.json", "invoke_agent math_assistant", 0, want{kind: Agent, agent: "math_assistant"}},
-		{"claude_agent_sdk_openinference.json", "ClaudeAgentSDK.query", 0, want{kind: Agent, usage: []int64{-1, -1, -1, 850, -1}, out: true}},
+		{"claude_agent_sdk_openinference.json", "ClaudeAgentSDK.query", 0, want{offered: 2, kind: Agent, usage: []int64{-1, -1, -1, 850, -1}, out: true}},
 		{"claude_agent_sdk_openinference.json", "ClaudeAgentSDK.Agent", 0, want{kind: Agent, agent: "Agent", placeholder: true}},
 		// 19 candidates + 32 thoughts
 		{"google_adk.json", "call_llm", 0, want{kind: Model, run: true, model: "gemini-3.5-flash", usage: []int64{157, -1, -1, 51, 32},

@@ -68,25 +68,26 @@ const (
 	slots
 )
 
-// vocabularyID is a vocabulary's place in [vocabularies]. The order is the one
-// in which a fact is looked for outside the span's own vocabulary.
+// vocabularyID is a vocabulary's place in [vocabularies]: the order in which
+// vocabularies are asked for the span's kind, and in which a fact is looked for
+// outside of the span's own vocabulary.
 type vocabularyID uint8
 
 const (
-	otelGenAI vocabularyID = iota
-	openInference
+	openInference vocabularyID = iota
+	otelGenAI
 	vercel
 	traceloop
+	langfuse
+	llmRequest
+	langSmith
+	mlflow
+	mastra
+	genkit
+	strands
 	googleADK
 	pydanticAI
-	strands
-	langfuse
-	langSmith
-	genkit
-	mastra
 	anyAgent
-	mlflow
-	llmRequest
 	shared // attributes of every convention, such as error.type
 	geminiCLI
 	claudeCode
@@ -148,11 +149,6 @@ var vocabularies = [vocabularyCount]*vocabulary{
 	shared:        &sharedVocabulary,
 	claudeCode:    &claudeCodeVocabulary,
 }
-
-// resolution is the order in which vocabularies are asked for the span's kind:
-// the first that knows the word is the span's own vocabulary.
-var resolution = [...]vocabularyID{openInference, otelGenAI, vercel, traceloop, langfuse, llmRequest,
-	langSmith, mlflow, mastra, genkit, strands, claudeCode}
 
 // emitters are vocabularies of frameworks that speak another vocabulary with
 // an accent: they give the span's convention its name when their keys or
