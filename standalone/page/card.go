@@ -13,10 +13,7 @@ import (
 	"github.com/agentslo/agentslo/gate"
 	"github.com/agentslo/agentslo/rules"
 	"github.com/agentslo/agentslo/slo"
-	"github.com/agentslo/agentslo/standalone/engine"
 )
-
-type engineInterval = engine.Interval
 
 func newCard(v *gate.Verdict, file *slo.File, o *slo.Objective) card {
 	c := card{

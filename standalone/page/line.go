@@ -50,6 +50,16 @@ func (s *Sources) lines(ctx context.Context, file *slo.File, now time.Time) map[
 	if err != nil {
 		return drawn
 	}
+	// The rules may be younger than the oldest sample: the picture begins with them.
+	begin := now
+	for _, series := range found {
+		if len(series.Floats) > 0 {
+			begin = earlier(begin, time.UnixMilli(series.Floats[0].T))
+		}
+	}
+	if begin.Sub(from) > 2*step {
+		from, length = begin, now.Sub(begin)
+	}
 	for _, series := range found {
 		l := series.Metric
 		one := draw(series.Floats, from, now, step)
@@ -57,6 +67,13 @@ func (s *Sources) lines(ctx context.Context, file *slo.File, now time.Time) map[
 		drawn[keyOf(file.Service, l.Get("environment"), l.Get("slo"), l.Get("agent"))] = one
 	}
 	return drawn
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 func draw(points []promql.FPoint, from, to time.Time, step time.Duration) line {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentslo/agentslo/gate"
 	"github.com/agentslo/agentslo/slo"
+	"github.com/agentslo/agentslo/standalone/engine"
 )
 
 // view is everything the template shows, as strings and geometry.
@@ -36,7 +37,7 @@ type alert struct {
 	Pending                                         bool
 }
 
-type episode struct{ Class, Title, When, Lasted string }
+type episode struct{ Class, Severity, Title, When, Lasted string }
 
 type service struct {
 	Name, Environment, Window string
@@ -89,7 +90,10 @@ func (s *Sources) view(ctx context.Context, now time.Time) *view {
 	v.NoRuns = total(families["agentslo_runs_total"]) == 0 && total(families["agentslo_events_total"]) == 0
 	active := s.activeAlerts(now)
 	for _, a := range active {
-		if !a.Pending {
+		// An SLO's tiers fire together: the loudest speaks for all, as with
+		// Alertmanager's inhibition.
+		same := func(b alert) bool { return b.Title == a.Title }
+		if !a.Pending && !slices.ContainsFunc(v.Firing, same) {
 			v.Firing = append(v.Firing, a.alert)
 		}
 	}
@@ -115,9 +119,10 @@ func (s *Sources) view(ctx context.Context, now time.Time) *view {
 			for _, a := range active {
 				if a.about(file.Service, b) {
 					c.Alerts = append(c.Alerts, a.alert)
-					c.Urgent = c.Urgent || !a.Pending
 				}
 			}
+			c.Alerts = loudest(c.Alerts)
+			c.Urgent = len(c.Alerts) > 0 && !c.Alerts[0].Pending
 			c.Reasons = reasons[b.SLO]
 			c.Line = lines[key]
 			c.BadRuns = s.badRuns(ctx, file, b, now)
@@ -276,6 +281,15 @@ func (s *Sources) activeAlerts(now time.Time) []activeAlert {
 	return list
 }
 
+// loudest keeps one of an SLO's alerts: a firing one before a pending one, a
+// page before a ticket. They come ordered by severity.
+func loudest(alerts []alert) []alert {
+	if i := slices.IndexFunc(alerts, func(a alert) bool { return !a.Pending }); i >= 0 {
+		return alerts[i : i+1]
+	}
+	return alerts[:min(len(alerts), 1)]
+}
+
 func severityClass(severity string) string {
 	if severity == "page" {
 		return "bad"
@@ -303,7 +317,8 @@ func alertTitle(l labels.Labels) string {
 
 const historyLength = 24 * time.Hour
 
-// history lists the alerts that fired within the last day, newest first.
+// history lists the alerts that fired within the last day, newest first. What
+// fired together for one SLO with one severity is one episode.
 func (s *Sources) history(ctx context.Context, now time.Time) []episode {
 	intervals, err := s.Engine.Intervals(ctx, now.Add(-historyLength), now,
 		labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, "ALERTS"),
@@ -311,15 +326,33 @@ func (s *Sources) history(ctx context.Context, now time.Time) []episode {
 	if err != nil {
 		return nil
 	}
-	slices.SortFunc(intervals, func(a, b engineInterval) int { return b.Start.Compare(a.Start) })
+	slices.SortFunc(intervals, func(a, b engine.Interval) int { return a.Start.Compare(b.Start) })
+	type key struct{ title, severity string }
+	last := map[key]*engine.Interval{}
+	var merged []*engine.Interval
+	for i := range intervals {
+		one := &intervals[i]
+		k := key{alertTitle(one.Labels), one.Labels.Get("severity")}
+		if before := last[k]; before != nil && !one.Start.After(before.End.Add(time.Minute)) {
+			before.Open = before.Open || one.Open
+			if one.End.After(before.End) {
+				before.End = one.End
+			}
+			continue
+		}
+		last[k] = one
+		merged = append(merged, one)
+	}
+	slices.Reverse(merged)
 	var list []episode
-	for _, i := range intervals[:min(len(intervals), 20)] {
+	for _, i := range merged[:min(len(merged), 20)] {
 		lasted := "for " + span(max(i.End.Sub(i.Start), time.Second))
 		if i.Open {
 			lasted = "firing for " + span(max(now.Sub(i.Start), time.Second))
 		}
+		severity := i.Labels.Get("severity")
 		list = append(list, episode{
-			Class: severityClass(i.Labels.Get("severity")), Title: alertTitle(i.Labels),
+			Class: severityClass(severity), Severity: severity, Title: alertTitle(i.Labels),
 			When: i.Start.Format("15:04:05"), Lasted: lasted,
 		})
 	}
