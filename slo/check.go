@@ -42,9 +42,9 @@ func inEnvironment(f *File) string {
 	return " in " + f.Environment
 }
 
-// maxGlobPairs bounds the comparison of agent globs; a thousand files with a
-// glob each need half of it.
-const maxGlobPairs = 1_000_000
+// maxGlobWork bounds the comparison of agent globs, in characters against
+// characters; a thousand files with a glob of 20 each need half of it.
+const maxGlobWork = 400_000_000
 
 // checkTies finds runs that two files would describe equally closely. Only
 // globs that are equally specific, in files with equally many conditions, can
@@ -62,7 +62,7 @@ func checkTies(files []*File) Faults {
 	}
 	var faults Faults
 	claims := map[claim][]claimant{}
-	pairs := 0
+	work := 0
 	for _, f := range files {
 		if f.at.badAgents || f.at.badMatch {
 			continue
@@ -75,7 +75,7 @@ func checkTies(files []*File) Faults {
 				key.name = glob
 			}
 			for _, other := range claims[key] {
-				if pairs++; pairs > maxGlobPairs {
+				if work += len(other.glob) * len(glob); work > maxGlobWork {
 					return append(faults, Fault{f.Path, f.at.agentsLine, f.at.agentsColumn, "there are too many agent globs to compare"})
 				}
 				if tied[other.file] || !canBothMatch(other.file, f) || !globsOverlap(other.glob, glob) {

@@ -459,7 +459,8 @@ func (r *reader) alerting(f *File, n *yaml.Node, what string) {
 			if !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
 				r.fault(v, "%s is a URL that begins with https:// or http://, not %q", what, clip(s))
 			}
-			*to = s
+			// One spelling for those who fill it in.
+			*to = templateField.ReplaceAllString(s, "{{$1}}")
 		}
 	}
 	severity := func(to *map[string]string) func(*yaml.Node, string) {

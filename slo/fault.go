@@ -60,11 +60,3 @@ func (fs Faults) sorted() Faults {
 	})
 	return slices.Compact(fs)
 }
-
-// asError avoids the typed nil that a plain return of Faults would be.
-func (fs Faults) asError() error {
-	if len(fs) == 0 {
-		return nil
-	}
-	return fs.sorted()
-}

@@ -93,7 +93,9 @@ type Dimension struct {
 // OverflowValue is the label value for everything above a cap.
 const OverflowValue = "__overflow__"
 
-// Exclusion keeps matching runs out of every budget and counts them apart.
+// Exclusion keeps matching runs out of every budget and counts them apart. A
+// run that lacks a fact or attribute that When needs ([ErrUnknown]) does not
+// match: nobody marks the traffic that is not synthetic.
 type Exclusion struct {
 	Name string
 	When *Program
@@ -130,7 +132,8 @@ type Price struct {
 	AsOf                    string // date of the fact, YYYY-MM-DD; built-in table only
 }
 
-// OutcomeMarker gives a run that outcome when its expression is true.
+// OutcomeMarker gives a run that outcome when its expression is true; not when
+// it is [ErrUnknown].
 type OutcomeMarker struct {
 	Outcome Outcome
 	When    *Program

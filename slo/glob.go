@@ -122,6 +122,12 @@ func (s specificity) compare(t specificity) int {
 // globsOverlap says whether some name matches both globs.
 func globsOverlap(a, b string) bool {
 	x, y := globTokens(a), globTokens(b)
+	// Most globs differ before their first wildcard.
+	for i := 0; i < min(len(x), len(y)) && !x[i].wild() && !y[i].wild(); i++ {
+		if x[i].char != y[i].char {
+			return false
+		}
+	}
 	// reach[j] says whether x[:i] and y[:j] can match a common prefix.
 	reach := make([]bool, len(y)+1)
 	next := make([]bool, len(y)+1)
@@ -149,6 +155,8 @@ type globToken struct {
 	any, one bool
 	char     rune
 }
+
+func (t globToken) wild() bool { return t.any || t.one }
 
 func globTokens(glob string) []globToken {
 	var tokens []globToken

@@ -174,6 +174,16 @@ func TestEveryKeyArrives(t *testing.T) {
 	}
 }
 
+func TestTemplatesHaveOneSpelling(t *testing.T) {
+	set, err := slo.Load("testdata/expressions.good.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := set.Files[0].Alerting.Runbook; got != "https://example.com/{{environment}}/{{service}}/{{slo}}" {
+		t.Error(got)
+	}
+}
+
 func TestMergedKeys(t *testing.T) {
 	set, err := slo.Load("testdata/merge.good.yaml")
 	if err != nil {
