@@ -237,7 +237,7 @@ func hashJSON(s string, i, depth int) (uint64, int) {
 			if i >= len(s) || s[i] != '"' {
 				return 0, -1
 			}
-			end := skipString(s, i)
+			end, escaped := scanString(s, i)
 			if end < 0 {
 				return 0, -1
 			}
@@ -250,7 +250,7 @@ func hashJSON(s string, i, depth int) (uint64, int) {
 				return 0, -1
 			}
 			if !volatileKey(raw) {
-				sum += mix(hashString(raw), h) // a sum: the order does not matter
+				sum += mix(hashString(raw, escaped), h) // a sum: the order does not matter
 			}
 			if i >= len(s) {
 				return 0, -1
@@ -283,11 +283,11 @@ func hashJSON(s string, i, depth int) (uint64, int) {
 			i++
 		}
 	case '"':
-		end := skipString(s, i)
+		end, escaped := scanString(s, i)
 		if end < 0 {
 			return 0, -1
 		}
-		return hashString(s[i+1 : end-1]), skipSpace(s, end)
+		return hashString(s[i+1:end-1], escaped), skipSpace(s, end)
 	}
 	end := skipValue(s, i)
 	if end < 0 {
@@ -300,21 +300,12 @@ func hashJSON(s string, i, depth int) (uint64, int) {
 	return h, skipSpace(s, end)
 }
 
-// hashString hashes what a JSON string without its quotes stands for. A string
-// that is JSON itself, as results often are, hashes as that JSON.
-func hashString(raw string) uint64 {
-	if len(raw) <= 32 {
-		for i := 0; i < len(raw); i++ {
-			if raw[i] == '\\' {
-				return hashEscaped(raw)
-			}
-		}
-		return hashText(raw)
+// hashString hashes what a JSON string without its quotes stands for.
+func hashString(raw string, escaped bool) uint64 {
+	if escaped {
+		return hashEscaped(raw)
 	}
-	if strings.IndexByte(raw, '\\') < 0 {
-		return hashText(raw)
-	}
-	return hashEscaped(raw)
+	return hashText(raw)
 }
 
 // hashText hashes text: short text, of which JSON is full, without a call.

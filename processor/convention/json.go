@@ -1,6 +1,7 @@
 package convention
 
 import (
+	"math/bits"
 	"strings"
 )
 
@@ -19,34 +20,49 @@ func skipSpace(s string, i int) int {
 	return i
 }
 
-// skipString is the index behind the string that begins at s[i] == '"', or -1.
-func skipString(s string, i int) int {
-	// Keys and words are short: a plain loop is faster than a call for them.
-	start, near := i+1, min(len(s), i+33)
-	for i = start; i < near; i++ {
-		switch s[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
+const (
+	eachByte  = 0x0101010101010101
+	highBits  = 0x8080808080808080
+	quotes    = '"' * eachByte
+	backslash = '\\' * eachByte
+)
+
+// scanString is the index behind the string that begins at s[i] == '"', or -1,
+// and whether it has an escape in it. It looks at eight bytes at a time.
+func scanString(s string, i int) (end int, escaped bool) {
+	for i++; i+8 <= len(s); {
+		w := load64(s, i)
+		q, b := w^quotes, w^backslash
+		// The high bit of each byte that was zero; above the first one others may
+		// be set too.
+		hit := ((q-eachByte)&^q | (b-eachByte)&^b) & highBits
+		if hit == 0 {
+			i += 8
+			continue
 		}
+		i += bits.TrailingZeros64(hit) / 8
+		if s[i] == '"' {
+			return i + 1, escaped
+		}
+		escaped = true
+		i += 2
 	}
 	for i < len(s) {
-		n := strings.IndexByte(s[i:], '"')
-		if n < 0 {
-			return -1
+		switch s[i] {
+		case '"':
+			return i + 1, escaped
+		case '\\':
+			escaped = true
+			i++
 		}
-		end := i + n
-		slashes := 0
-		for j := end - 1; j >= start && s[j] == '\\'; j-- {
-			slashes++
-		}
-		i = end + 1
-		if slashes%2 == 0 {
-			return i
-		}
+		i++
 	}
-	return -1
+	return -1, escaped
+}
+
+func skipString(s string, i int) int {
+	end, _ := scanString(s, i)
+	return end
 }
 
 // structural marks the bytes that matter while a composite value is skipped.
@@ -199,11 +215,19 @@ func blank(s string) bool {
 	return true
 }
 
+// trim takes JSON's white space off both ends.
+func trim(s string) string {
+	s = s[skipSpace(s, 0):]
+	for n := len(s); n > 0 && (s[n-1] == ' ' || s[n-1] == '\n' || s[n-1] == '\t' || s[n-1] == '\r'); n-- {
+		s = s[:n-1]
+	}
+	return s
+}
+
 // hollow says whether a raw JSON value holds nothing: null, a blank string, an
 // empty object or array.
 func hollow(raw string) bool {
-	i := skipSpace(raw, 0)
-	raw = strings.TrimRight(raw[i:], " \n\t\r")
+	raw = trim(raw)
 	switch {
 	case raw == "", raw == "null", raw == "None":
 		return true
