@@ -110,10 +110,15 @@ type Assembler struct {
 	shards    []*shard
 	registry  registry
 	responses responses
-	resources sync.Map // string → *resource
+	resources struct {
+		sync.RWMutex
+		m map[string]*resource
+	}
 	facts     sync.Pool
 	prices    sync.Map // priceKey → rates
 	priced    atomic.Int64
+	toolKinds sync.Map // toolKey → toolKind
+	toolNames atomic.Int64
 }
 
 // New returns an assembler. now is the process clock; spans' own times never
@@ -131,6 +136,7 @@ func New(settings Settings, files *slo.Set, extractor *convention.Extractor, han
 	}
 	a := &Assembler{settings: settings, files: files, extractor: extractor, handler: handler, now: now}
 	a.Stats.completed, a.Stats.unrecognised = map[Completion]int64{}, map[string]int64{}
+	a.resources.m = map[string]*resource{}
 	a.facts.New = func() any { return new(convention.Facts) }
 	a.keys = make([]bool, len(extractor.Names))
 	for i, name := range extractor.Names {
@@ -157,26 +163,32 @@ type resource struct {
 	attributes           []convention.Attribute
 }
 
-func (a *Assembler) resource(r pcommon.Resource) *resource {
+// maxResources bounds how many resources are shared; past it each batch holds
+// its own.
+const maxResources = 1 << 14
+
+func (a *Assembler) resource(r pcommon.Resource, key []byte) (*resource, []byte) {
 	x := a.extractor.Resource(r)
-	var key strings.Builder
-	key.WriteString(x.Service)
-	key.WriteByte(0)
-	key.WriteString(x.Environment)
+	key = append(append(append(key[:0], x.Service...), 0), x.Environment...)
 	for _, at := range x.Attributes {
-		key.WriteByte(0)
-		key.WriteByte(byte(at.Name))
-		key.WriteString(at.Value)
+		key = append(append(key, 0, byte(at.Name)), at.Value...)
 	}
-	if v, ok := a.resources.Load(key.String()); ok {
-		return v.(*resource)
+	a.resources.RLock()
+	res := a.resources.m[string(key)]
+	a.resources.RUnlock()
+	if res != nil {
+		return res, key
 	}
-	res := &resource{service: strings.Clone(x.Service), environment: strings.Clone(x.Environment)}
+	res = &resource{service: strings.Clone(x.Service), environment: strings.Clone(x.Environment)}
 	for _, at := range x.Attributes {
 		res.attributes = append(res.attributes, convention.Attribute{Name: at.Name, Value: strings.Clone(at.Value)})
 	}
-	a.resources.Store(key.String(), res)
-	return res
+	a.resources.Lock()
+	defer a.resources.Unlock()
+	if len(a.resources.m) < maxResources {
+		a.resources.m[string(key)] = res
+	}
+	return res, key
 }
 
 // group is what arrived of one trace, or of several that a run id joins, and
@@ -319,6 +331,7 @@ func (a *Assembler) Consume(td ptrace.Traces, pipeline int) {
 	f := a.facts.Get().(*convention.Facts)
 	defer a.facts.Put(f)
 	var spans, ai int64
+	var key []byte
 	for i := range td.ResourceSpans().Len() {
 		rs := td.ResourceSpans().At(i)
 		var res *resource
@@ -328,7 +341,7 @@ func (a *Assembler) Consume(td ptrace.Traces, pipeline int) {
 				continue
 			}
 			if res == nil {
-				res = a.resource(rs.Resource())
+				res, key = a.resource(rs.Resource(), key)
 			}
 			list := ss.Spans()
 			for k := range list.Len() {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"math"
+	"strings"
 
 	"github.com/agentslo/agentslo/processor/convention"
 	"github.com/agentslo/agentslo/slo"
@@ -38,7 +39,7 @@ func (a *Assembler) rates(file *slo.File, model string) rates {
 		r = rates{perToken(1, 0, 0, 0), perToken(1, 1, 0, 0), perToken(1, 0, 1, 0), perToken(0, 0, 0, 1), true}
 	}
 	if a.priced.Add(1) <= maxPriced {
-		key.model = string(append([]byte(nil), model...))
+		key.model = strings.Clone(model)
 		a.prices.Store(key, r)
 	}
 	return r

@@ -114,7 +114,7 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	}
 	if need := len(g.log) + 160; need > cap(g.log) {
 		// Grow by a quarter: open runs are many, and doubling would waste half.
-		grown := make([]byte, len(g.log), max(need, cap(g.log)+max(256, cap(g.log)/4)))
+		grown := make([]byte, len(g.log), max(need, cap(g.log)+max(512, cap(g.log)/4)))
 		copy(grown, g.log)
 		g.log = grown
 	}

@@ -2,8 +2,10 @@ package run
 
 import (
 	"encoding/binary"
+	"strings"
 
 	"github.com/agentslo/agentslo/processor/convention"
+	"github.com/agentslo/agentslo/slo"
 )
 
 // tools lists the executed tool calls. A call that a framework, an MCP client
@@ -25,7 +27,7 @@ func (b *assembly) tools() {
 			continue
 		}
 		call := ToolCall{
-			Name: s.ToolName, Agent: b.owner(i), Role: b.role(i), Retrieval: b.file.RetrievalTool(s.ToolName),
+			Name: s.ToolName, Agent: b.owner(i), Role: b.role(i), Retrieval: b.toolKind(b.file, s.ToolName).retrieval,
 			Message: b.message(i),
 			HasArgs: s.HasArgs, ArgsHash: s.ArgsHash, ArgsEmpty: s.ArgsEmpty,
 			HasResult: s.HasResult, ResultHash: s.ResultHash, ResultEmpty: s.ResultEmpty,
@@ -85,7 +87,7 @@ func (b *assembly) replayed(s *span) bool {
 // isToolCall: a tool span, or a retrieval span under the name of a tool that
 // the file calls a retrieval tool: some emitters type such tools as retrievers.
 func (b *assembly) isToolCall(s *span) bool {
-	return s.Kind == convention.Tool || s.Kind == convention.Retrieval && s.ToolName != "" && b.file.RetrievalTool(s.ToolName)
+	return s.Kind == convention.Tool || s.Kind == convention.Retrieval && s.ToolName != "" && b.toolKind(b.file, s.ToolName).retrieval
 }
 
 // repeated says whether a tool span above reports the same call.
@@ -108,17 +110,50 @@ func (b *assembly) repeated(i int32) bool {
 // role says what the call is to the run.
 func (b *assembly) role(i int32) Role {
 	s := &b.spans[i]
-	switch {
-	case b.file.AnswerTool(s.ToolName):
-		return Answer
-	case b.file.NotCountedTool(s.ToolName):
-		return NotCounted
-	case b.delegates(i):
+	kind := b.toolKind(b.file, s.ToolName)
+	if kind.role != Answer && kind.role != NotCounted && b.delegates(i) {
 		return Delegation
-	case !b.file.EvidenceTool(s.ToolName):
-		return Counted
 	}
-	return Evidence
+	return kind.role
+}
+
+// toolKind is what a file's lists say of a tool name.
+type toolKind struct {
+	role      Role // but for Delegation, which the spans say
+	retrieval bool
+	waits     bool // for a person
+}
+
+type toolKey struct {
+	file *slo.File
+	name string
+}
+
+// maxTools bounds how many tool names are remembered with their kind.
+const maxTools = 10_000
+
+// toolKind matches a tool name against the lists once.
+func (a *Assembler) toolKind(file *slo.File, name string) toolKind {
+	key := toolKey{file, name}
+	if k, ok := a.toolKinds.Load(key); ok {
+		return k.(toolKind)
+	}
+	k := toolKind{retrieval: file.RetrievalTool(name), waits: slo.HumanWaitTool(name)}
+	switch {
+	case file.AnswerTool(name):
+		k.role = Answer
+	case file.NotCountedTool(name):
+		k.role = NotCounted
+	case file.EvidenceTool(name):
+		k.role = Evidence
+	default:
+		k.role = Counted
+	}
+	if a.toolNames.Add(1) <= maxTools {
+		key.name = strings.Clone(name)
+		a.toolKinds.Store(key, k)
+	}
+	return k
 }
 
 // delegates says whether the tool is a sub-agent: its nearest AI descendant,
