@@ -35,16 +35,16 @@ func main() {
 }
 
 type options struct {
-	script, hold     string
-	runs             int
-	rate             float64
-	holdFor, slow    time.Duration
-	telemetry        telemetryOptions
-	agent, model     string
-	content          bool
-	evaluations      string
-	truth            string
-	tenant, scenario string
+	script, hold  string
+	runs          int
+	rate          float64
+	holdFor, slow time.Duration
+	telemetry     telemetryOptions
+	agent, model  string
+	content       bool
+	evaluations   string
+	truth         string
+	tenant        string
 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
