@@ -16,4 +16,7 @@ func TestDump(t *testing.T) {
 	f, _ := os.Create("/tmp/dump/rules.yaml")
 	require.NoError(t, rules.Write(f, s, rules.FormatPrometheus))
 	f.Close()
+	f, _ = os.Create("/tmp/dump/tests.yaml")
+	require.NoError(t, rules.Tests(f, s, "rules.yaml"))
+	f.Close()
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -57,6 +58,14 @@ var tierRows = []tierRow{
 // ratio seen than under the tolerated one.
 var EvidenceNeeded = decimal.NewFromInt(7)
 
+// evidenceNeeded is EvidenceNeeded, and more where a single failure alone would
+// be that much: the likelihood ratio of one bad event is 1/b.
+func evidenceNeeded(o *slo.Objective) decimal.Decimal {
+	b, _ := o.Budget().Float64()
+	alone := decimal.NewFromFloat(-math.Log(b)).RoundCeil(1)
+	return decimal.Max(EvidenceNeeded, alone)
+}
+
 // thresholdCap bounds every threshold, so that an agent that fails half of its
 // runs is always above it: at an objective of 90% a burn rate of 14.4 would be
 // an error ratio of 1.44.
@@ -108,7 +117,7 @@ func (row tierRow) tier(window time.Duration, o *slo.Objective) Tier {
 	t := Tier{
 		Name: row.name, Severity: row.severity,
 		Long: scaled(row.long, window), Short: scaled(row.short, window),
-		Evidence: EvidenceNeeded,
+		Evidence: evidenceNeeded(o),
 	}
 	// Below 1 the budget is not overspent, however many of these windows there are.
 	windowInLongs := decimal.NewFromInt(int64(window / time.Second)).Div(decimal.NewFromInt(int64(t.Long / time.Second)))
