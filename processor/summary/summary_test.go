@@ -351,3 +351,44 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// One attribute of any name, type and value on an otherwise good span.
+func FuzzParseAttribute(f *testing.F) {
+	for _, a := range Attributes {
+		f.Add(a.Name, uint8(0), "good", int64(1), 0.5)
+		f.Add(a.Name, uint8(2), "", int64(-1), -1.0)
+	}
+	f.Fuzz(func(t *testing.T, name string, kind uint8, text string, n int64, x float64) {
+		td := ptrace.NewTraces()
+		Append(td, full())
+		span := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
+		switch kind % 6 {
+		case 0:
+			span.Attributes().PutStr(name, text)
+		case 1:
+			span.Attributes().PutBool(name, n > 0)
+		case 2:
+			span.Attributes().PutInt(name, n)
+		case 3:
+			span.Attributes().PutDouble(name, x)
+		case 4:
+			span.Attributes().PutEmptyMap(name).PutStr(text, text)
+		case 5:
+			span.Attributes().PutEmpty(name)
+		}
+		s, err := Parse(span)
+		if err != nil {
+			return
+		}
+		if got := roundTrip(t, s); !reflect.DeepEqual(normal(got), normal(s)) {
+			t.Errorf("came back as\n%+v\nnot\n%+v", got, s)
+		}
+	})
+}
+
+// normal leaves out what may change on the way: the span id goes with the SLOs.
+func normal(s *Summary) *Summary {
+	n := *s
+	n.SpanID = pcommon.SpanID{}
+	return &n
+}

@@ -42,6 +42,7 @@ type Book struct {
 	calls      *histograms
 	lag        *histograms
 	dimensions map[string]*dimension
+	sampling   map[[2]string]sampling // by service and environment
 }
 
 // Counted says what became of a summary.
@@ -62,7 +63,7 @@ func NewBook(o Options) *Book {
 	if o.Keep == nil {
 		o.Keep = func(string, string, string) int { return 0 }
 	}
-	b := &Book{options: o, hold: o.BirthHold, seen: seen.New(o.Seen), dimensions: map[string]*dimension{}}
+	b := &Book{options: o, hold: o.BirthHold, seen: seen.New(o.Seen), dimensions: map[string]*dimension{}, sampling: map[[2]string]sampling{}}
 	run := []string{"slo_service", "environment", "agent"}
 	with := func(more ...string) []string { return append(run[:len(run):len(run)], more...) }
 	b.events = newCounters("agentslo_events_total", "Verdicts on runs. Good and bad are the events of the error budget.", o.Limit, true,
@@ -139,6 +140,7 @@ func (b *Book) Count(s *summary.Summary) Counted {
 
 // countRun counts what is of the run as a whole.
 func (b *Book) countRun(s *summary.Summary, now time.Time, service, environment, agent string) {
+	b.countSampling(s, service, environment)
 	b.runs.add(now, 1, service, environment, agent, label(s.Outcome))
 	var calls int64
 	for _, c := range s.ToolCalls {
@@ -248,7 +250,7 @@ func (b *Book) Collect(ch chan<- prometheus.Metric) {
 	for _, f := range b.histogramFamilies() {
 		distributions = f.snapshot(distributions, now, b.hold)
 	}
-	gauges = b.capacity(gauges)
+	gauges = b.samplingGauges(b.capacity(gauges))
 	b.mu.Unlock()
 
 	for i := range samples {

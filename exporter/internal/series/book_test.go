@@ -609,7 +609,7 @@ func TestGoldenSeries(t *testing.T) {
 		s.TraceID = pcommon.TraceID{0xab}
 		s.ToolCalls = []summary.ToolCount{{Tool: "search", Result: "ok", Count: 1}}
 		s.Tokens = []summary.TokenCount{{Model: "gpt-5", Type: "input", Count: 12}}
-		s.DurationSeconds, s.CostUSD = &duration, &cost
+		s.DurationSeconds, s.CostUSD, s.SamplingProbability = &duration, &cost, 0.5
 	}))
 	r := prometheus.NewPedanticRegistry()
 	r.MustRegister(b)
@@ -636,6 +636,17 @@ func TestGoldenSeries(t *testing.T) {
 	if out.String() != string(want) {
 		t.Errorf("series changed:\n%s", out.String())
 	}
+}
+
+func TestMixedSamplingShows(t *testing.T) {
+	b, _ := newBook()
+	for _, p := range []float64{0, 0.5, 0.25, 0, 0.5} { // 0: not said
+		b.Count(verdict("latency", slo.Good, "", func(s *summary.Summary) { s.SamplingProbability = p }))
+	}
+	wantValues(t, gather(t, b)["agentslo_sampling_probability"], map[string]float64{
+		"bound=lowest environment=prod slo_service=support":  0.25,
+		"bound=highest environment=prod slo_service=support": 0.5,
+	})
 }
 
 // Two lists of labels have one key only if they are the same list.
