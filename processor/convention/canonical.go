@@ -55,6 +55,9 @@ func canonicalText(s string) canonical {
 	if t == "" {
 		return canonical{hash: hashText(""), empty: true}
 	}
+	if len(t) > maxScan {
+		return canonical{hash: hashText(t)} // as it is: nobody reads so much twice
+	}
 	switch t[0] {
 	case '{', '[', '"':
 		inner, failed := unwrap(t)

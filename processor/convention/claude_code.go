@@ -33,7 +33,7 @@ var claudeCodeVocabulary = vocabulary{
 	},
 	kind: func(r *reading, _ string) Kind {
 		if strings.HasPrefix(r.name, "claude_code.") {
-			return claudeKind(r.name)
+			return claudeKind(r.name, true)
 		}
 		return Other // many others have a span.type
 	},
@@ -41,7 +41,7 @@ var claudeCodeVocabulary = vocabulary{
 	read:  readClaudeCode,
 }
 
-func claudeKind(name string) Kind {
+func claudeKind(name string, _ bool) Kind {
 	switch name {
 	case "claude_code.interaction":
 		return Agent

@@ -192,6 +192,9 @@ func (e *Evaluation) scoreText(s string) {
 // evaluationEvent reads a span event that is an evaluation. It reports false
 // for any other event.
 func (f *Facts) evaluationEvent(s ptrace.Span, event ptrace.SpanEvent) bool {
+	if len(f.Evaluations) >= maxEvaluations {
+		return false
+	}
 	switch event.Name() {
 	case "gen_ai.evaluation.result":
 		e := evaluationResult(event.Attributes())

@@ -149,7 +149,7 @@ func (f *Facts) kind(r *reading, keys *table) {
 			if v.named == nil {
 				continue
 			}
-			if k := v.named(r.name); k != Other {
+			if k := v.named(r.name, r.scope.emits&(1<<id) != 0); k != Other {
 				f.Kind, f.Convention, r.own = k, v.name, 1<<id
 				break
 			}
@@ -171,7 +171,7 @@ func (f *Facts) kind(r *reading, keys *table) {
 	case said, r.scope.known:
 		f.Kind = Unrecognised
 	case r.bare():
-		f.Tentative = adkKind(r.name)
+		f.Tentative = adkKind(r.name, false)
 		if f.Tentative != Other {
 			f.TentativeOf = googleADKVocabulary.name
 			if f.Tentative == Tool {

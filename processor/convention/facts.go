@@ -152,6 +152,11 @@ type Facts struct {
 	// reply was captured. A call asked for is not a call: some emitters have no
 	// span for a call that failed or that never ran.
 	Asked []AskedCall
+	// Returned are the results that this model call was given for calls asked for
+	// by the message before it. Only read from emitters that have no span for a
+	// tool that threw: there, a call that was asked for, has no span and returned
+	// an error has failed. In earlier messages are no calls of this one.
+	Returned []ReturnedCall
 	// ToolsOffered: 0 not said, 1 none offered, 2 some offered.
 	ToolsOffered uint8
 
@@ -192,6 +197,13 @@ type AskedCall struct {
 	CallID uint64 // hash of the tool call id, as Facts.CallID; 0 none
 }
 
+// ReturnedCall is the result of a tool call as a model was given it.
+type ReturnedCall struct {
+	CallID uint64
+	Error  bool  // the result says that it is an error
+	Class  Class // of the error
+}
+
 // Attribute is one attribute value that a file asks for.
 type Attribute struct {
 	Name  int // index into Extractor.Names
@@ -214,9 +226,9 @@ type Evaluation struct {
 
 // Reset makes f ready for the next span and keeps its slices' memory.
 func (f *Facts) Reset() {
-	evaluations, attributes, asked, reading := f.Evaluations[:0], f.Attributes[:0], f.Asked[:0], f.reading
+	evaluations, attributes, asked, returned, reading := f.Evaluations[:0], f.Attributes[:0], f.Asked[:0], f.Returned[:0], f.reading
 	*f = Facts{Usage: UnknownUsage, CostUSD: math.NaN(), FirstToken: math.NaN(), Documents: Unknown,
-		Evaluations: evaluations, Attributes: attributes, Asked: asked, reading: reading}
+		Evaluations: evaluations, Attributes: attributes, Asked: asked, Returned: returned, reading: reading}
 }
 
 // Confirm makes the tentative kind the span's kind.

@@ -26,7 +26,7 @@ var googleADKVocabulary = vocabulary{
 	read:  readADK,
 }
 
-func adkKind(name string) Kind {
+func adkKind(name string, _ bool) Kind {
 	switch {
 	case name == "invocation", strings.HasPrefix(name, "invocation "),
 		strings.HasPrefix(name, "agent_run "), strings.HasPrefix(name, "invoke_agent"):

@@ -47,6 +47,7 @@ var otelGenAIVocabulary = vocabulary{
 		{"gen_ai.response.stop_reason", slotFinish, 2},
 		{"gen_ai.response.status", slotFinish, 3},
 		{"gen_ai.output.messages", slotReply, 0},
+		{"gen_ai.input.messages", slotPrompt, 0},
 		{"gen_ai.tool.definitions", slotTools, 0},
 		{"gen_ai.request.tools", slotTools, 1},
 

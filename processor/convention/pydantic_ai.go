@@ -41,8 +41,9 @@ var pydanticAIVocabulary = vocabulary{
 
 // pydanticKind knows the span names of older versions and of Logfire's OpenAI
 // Agents integration.
-func pydanticKind(name string) Kind {
+func pydanticKind(name string, scoped bool) Kind {
 	switch {
+	case !scoped: // names and keys that anybody may use
 	case name == "agent run", strings.HasSuffix(name, " run"),
 		strings.HasPrefix(name, "OpenAI Agents trace: "), strings.HasPrefix(name, "Agent run: "):
 		return Agent

@@ -84,7 +84,7 @@ func (r *reading) of(v vocabularyID) bool {
 }
 
 // bare says whether the span has no attribute that any convention knows of.
-func (r *reading) bare() bool { return r.seen&^(1<<shared) == 0 }
+func (r *reading) bare() bool { return r.seen&^(1<<shared|1<<claudeCode) == 0 }
 
 // get is a slot's value: the own vocabulary's, else the first other's.
 func (r *reading) get(s slot) (value, bool) {

@@ -24,7 +24,7 @@ var otherScopes = []string{
 	"opentelemetry.instrumentation.mcp*", "opentelemetry.instrumentation.agno*",
 	"opentelemetry.instrumentation.haystack*", "opentelemetry.instrumentation.genai*",
 	"opentelemetry.util.genai*", "@opentelemetry/instrumentation-openai*",
-	"autogen-core*", "autogen *", "agent_framework*", "agent-framework*", "Microsoft.Agents*", "Experimental.Microsoft.Agents*",
+	"autogen-core*", "autogen *",
 	"Microsoft.Extensions.AI*", "Experimental.Microsoft.Extensions.AI*", "Microsoft.SemanticKernel*", "semantic_kernel*",
 	"crewAI*", "crewai*", "openlit*", "haystack*", "@lmnr-ai/*", "lmnr*", "voltagent*", "@voltagent/*", "langwatch*",
 	"com.anthropic.*", "codex*", "github.copilot*",

@@ -2,6 +2,7 @@ package convention
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -376,4 +377,30 @@ func TestLostScope(t *testing.T) {
 			equal(t, s.Name()+": usage", without.Usage, with.Usage)
 		})
 	}
+}
+
+// OpenLLMetry for JavaScript has no span for a tool that threw: only the next
+// call's messages tell. The first result is an error, the second is not; the
+// third call repeats both in its history and is given the second only.
+func TestReturnedCalls(t *testing.T) {
+	var returned [][]ReturnedCall
+	var asked []uint64
+	x := New()
+	var f Facts
+	for _, td := range recorded(t, "testdata/openllmetry-js/tool-error-recovered.jsonl") {
+		walk(td, func(ss ptrace.ScopeSpans, s ptrace.Span) {
+			if x.Span(&f, ss.Scope(), s); f.Kind == Model {
+				returned = append(returned, slices.Clone(f.Returned))
+				for _, a := range f.Asked {
+					asked = append(asked, a.CallID)
+				}
+			}
+		})
+	}
+	if len(asked) != 2 || len(returned) != 3 {
+		t.Fatalf("asked %v, returned %v", asked, returned)
+	}
+	equal(t, "first call", len(returned[0]), 0)
+	equal(t, "second call", len(returned[1]) == 1 && returned[1][0] == ReturnedCall{asked[0], true, BadArgs}, true)
+	equal(t, "third call", len(returned[2]) == 1 && returned[2][0] == ReturnedCall{asked[1], false, ClassNone}, true)
 }

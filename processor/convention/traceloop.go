@@ -34,6 +34,8 @@ var traceloopVocabulary = vocabulary{
 func readTraceloop(r *reading, f *Facts, s ptrace.Span) {
 	kind, entity := r.textFrom(traceloop, slotKind), r.textFrom(traceloop, slotToolName)
 	switch {
+	case f.Kind == Model && r.scope.emits&(1<<traceloop) != 0:
+		f.Returned = returnedCalls(r.textFrom(otelGenAI, slotPrompt), f.Returned)
 	case f.Kind == Agent && kind == "task":
 		// CrewAI calls its tasks agents too.
 		f.Kind = Step
@@ -63,4 +65,61 @@ func traceloopEvent(r *reading, f *Facts, e ptrace.SpanEvent) {
 	case "db.query.embeddings":
 		r.documents = max(r.documents, 0)
 	}
+}
+
+// returnedCalls reads the results of tool calls that stand behind the model's
+// last message: the decorators of the JavaScript SDK never end the span of a
+// function that throws. A quote inside a JSON string has a backslash before
+// it, so that the patterns cannot stand in what somebody wrote.
+func returnedCalls(messages string, out []ReturnedCall) []ReturnedCall {
+	last := max(strings.LastIndex(messages, `"role":"assistant"`), strings.LastIndex(messages, `"role": "assistant"`))
+	if last < 0 {
+		return out
+	}
+	for tail := messages[last:]; len(out) < maxAsked; {
+		i := strings.Index(tail, `"tool_call_response"`)
+		if i < 0 {
+			return out
+		}
+		part := tail[max(strings.LastIndexByte(tail[:i], '{'), 0):]
+		tail = tail[i+1:]
+		var c ReturnedCall
+		for m := membersOf(part); m.next(); {
+			switch m.key {
+			case "id":
+				c.CallID = identity(text(m.value))
+			case "response", "result", "content":
+				c.Error, c.Class = errorResult(m.value)
+			}
+		}
+		if c.CallID != 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// errorResult says whether a tool's result, raw JSON, is an error: an object
+// with an error, or text that begins so.
+func errorResult(raw string) (bool, Class) {
+	said := raw
+	if said[0] == '"' {
+		inner := trim(text(raw))
+		if !strings.HasPrefix(inner, `{\"error\"`) && !hasFolded(inner, "error") {
+			return false, ClassNone
+		}
+		var buffer [maxErrorText]byte
+		said = string(appendUnescaped(buffer[:0], inner[:min(len(inner), maxErrorText)]))
+	}
+	if strings.HasPrefix(said, "{") {
+		m := membersOf(said)
+		if !m.next() || m.key != "error" || hollow(m.value) {
+			return false, ClassNone
+		}
+		said = m.value
+	} else if !hasFolded(said, "error") {
+		return false, ClassNone
+	}
+	said = said[:min(len(said), maxErrorText)]
+	return true, classify(said, errorWords.find(said))
 }

@@ -34,6 +34,7 @@ const (
 	slotFirstTokenMillis // milliseconds
 	slotFirstTokenTime   // a point in time, RFC 3339
 	slotFinish
+	slotPrompt    // the messages that a model is given
 	slotReply     // what the model or the agent says
 	slotToolCalls // tool calls of the reply, where they have a key of their own
 	slotTools     // tools offered
@@ -88,6 +89,7 @@ const (
 	googleADK
 	pydanticAI
 	anyAgent
+	agentFramework
 	shared // attributes of every convention, such as error.type
 	geminiCLI
 	claudeCode
@@ -95,7 +97,7 @@ const (
 )
 
 // private vocabularies have names so bare that they are read for their own spans only.
-const private = uint32(1)<<claudeCode | uint32(1)<<llmRequest | uint32(1)<<geminiCLI
+const private = uint32(1)<<claudeCode | uint32(1)<<agentFramework | uint32(1)<<llmRequest | uint32(1)<<geminiCLI
 
 // vocabulary is one telemetry convention as a table: its attribute keys, its
 // kind words and the readers of what no table can say.
@@ -111,9 +113,9 @@ type vocabulary struct {
 	// scopes are instrumentation scopes that emit this vocabulary. A final *
 	// stands for any ending.
 	scopes []string
-	// named recognises spans of the vocabulary's scopes that carry no kind
-	// word.
-	named func(name string) Kind
+	// named recognises spans of the vocabulary's scopes, or with its keys, that
+	// carry no kind word. scoped is true for the former.
+	named func(name string, scoped bool) Kind
 	// read completes or corrects the facts that the tables gave, for spans that
 	// carry the vocabulary's keys or scope.
 	read func(r *reading, f *Facts, s ptrace.Span)
@@ -131,23 +133,24 @@ type prefix struct {
 }
 
 var vocabularies = [vocabularyCount]*vocabulary{
-	otelGenAI:     &otelGenAIVocabulary,
-	openInference: &openInferenceVocabulary,
-	vercel:        &vercelVocabulary,
-	traceloop:     &traceloopVocabulary,
-	googleADK:     &googleADKVocabulary,
-	pydanticAI:    &pydanticAIVocabulary,
-	strands:       &strandsVocabulary,
-	langfuse:      &langfuseVocabulary,
-	langSmith:     &langSmithVocabulary,
-	genkit:        &genkitVocabulary,
-	mastra:        &mastraVocabulary,
-	anyAgent:      &anyAgentVocabulary,
-	mlflow:        &mlflowVocabulary,
-	llmRequest:    &llmRequestVocabulary,
-	geminiCLI:     &geminiCLIVocabulary,
-	shared:        &sharedVocabulary,
-	claudeCode:    &claudeCodeVocabulary,
+	otelGenAI:      &otelGenAIVocabulary,
+	openInference:  &openInferenceVocabulary,
+	vercel:         &vercelVocabulary,
+	traceloop:      &traceloopVocabulary,
+	googleADK:      &googleADKVocabulary,
+	pydanticAI:     &pydanticAIVocabulary,
+	strands:        &strandsVocabulary,
+	langfuse:       &langfuseVocabulary,
+	langSmith:      &langSmithVocabulary,
+	genkit:         &genkitVocabulary,
+	mastra:         &mastraVocabulary,
+	anyAgent:       &anyAgentVocabulary,
+	agentFramework: &agentFrameworkVocabulary,
+	mlflow:         &mlflowVocabulary,
+	llmRequest:     &llmRequestVocabulary,
+	geminiCLI:      &geminiCLIVocabulary,
+	shared:         &sharedVocabulary,
+	claudeCode:     &claudeCodeVocabulary,
 }
 
 // emitters are vocabularies of frameworks that speak another vocabulary with
