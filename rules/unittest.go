@@ -287,7 +287,7 @@ func values(samples []float64) string {
 		}
 		part := fmt.Sprint(samples[0])
 		if n > 1 {
-			part = fmt.Sprintf("%v%+vx%d", samples[0], samples[1]-samples[0], n-1)
+			part = fmt.Sprintf("%g%+gx%d", samples[0], samples[1]-samples[0], n-1)
 		}
 		parts = append(parts, part)
 		samples = samples[n:]
