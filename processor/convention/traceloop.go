@@ -100,24 +100,21 @@ func returnedCalls(messages string, out []ReturnedCall) []ReturnedCall {
 }
 
 // errorResult says whether a tool's result, raw JSON, is an error: an object
-// with an error, or text that begins so.
+// with an error, also as text, or text that begins so.
 func errorResult(raw string) (bool, Class) {
-	said := raw
-	if said[0] == '"' {
-		inner := trim(text(raw))
-		if !strings.HasPrefix(inner, `{\"error\"`) && !hasFolded(inner, "error") {
+	said := trim(text(raw)) // escapes do not matter to what follows
+	switch {
+	case strings.HasPrefix(said, `{\"error\":`):
+		if hollow(strings.TrimSuffix(said[len(`{\"error\":`):], "}")) {
 			return false, ClassNone
 		}
-		var buffer [maxErrorText]byte
-		said = string(appendUnescaped(buffer[:0], inner[:min(len(inner), maxErrorText)]))
-	}
-	if strings.HasPrefix(said, "{") {
+	case strings.HasPrefix(said, "{"):
 		m := membersOf(said)
 		if !m.next() || m.key != "error" || hollow(m.value) {
 			return false, ClassNone
 		}
 		said = m.value
-	} else if !hasFolded(said, "error") {
+	case !hasFolded(said, "error"):
 		return false, ClassNone
 	}
 	said = said[:min(len(said), maxErrorText)]
