@@ -148,7 +148,11 @@ func (p *prom) vector(t *testing.T, expr string) promql.Vector {
 func TestEveryQueryFindsData(t *testing.T) {
 	t.Parallel()
 	set := examples(t)
-	p := recorded(t, set)
+	recorded(t, set).answersAll(t, set)
+}
+
+func (p *prom) answersAll(t *testing.T, set *slo.Set) {
+	t.Helper()
 	for _, d := range all(t, set) {
 		for _, panel := range panels(d) {
 			for _, q := range queries(panel) {
@@ -222,10 +226,12 @@ func TestTheTablesColumnsHaveTheSameRows(t *testing.T) {
 		"by":    "by: [agent]\nslos: {completion: {objective: 99%}, tool_free: {objective: 98%}}",
 		"of one environment": "environment: prod\nlabels: {team: support}\n" +
 			"slos: {completion: {objective: 99%}, tool_free: {objective: 98%}}",
-		"short window": "window: 1d\nslos: {completion: {objective: 99%}, tool_free: {objective: 98%}}",
+		"calendar window": "window: {calendar: quarter, timezone: Europe/Berlin}\nslos: {completion: {objective: 99%}, tool_free: {objective: 98%}}",
+		"short window":    "window: 1d\nslos: {completion: {objective: 99%}, tool_free: {objective: 98%}}",
 	} {
 		set := parse(t, "apiVersion: agentslo/v1\nkind: AgentSLO\nservice: s\n"+text+"\n")
 		p := recorded(t, set)
+		p.answersAll(t, set)
 		d, err := dashboards.Overview(set)
 		if err != nil {
 			t.Fatal(err)
