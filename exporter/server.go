@@ -49,8 +49,9 @@ func (s *server) start(ctx context.Context, config *Config, host component.Host,
 		return errors.Join(err, listener.Close())
 	}
 	s.address = listener.Addr()
+	serving := s.http // a shutdown may come before the goroutine does
 	s.serving.Go(func() {
-		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := serving.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			componentstatus.ReportStatus(host, componentstatus.NewFatalErrorEvent(err))
 		}
 	})
