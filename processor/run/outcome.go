@@ -87,6 +87,14 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		return slo.Error, "error"
 	}
 
+	// Signs that the caller left, whatever the last model call said.
+	if root.Finish == convention.FinishOther && (!root.HasOutput || b.gapAfter(root)) {
+		return slo.Cancelled, "other"
+	}
+	if toolAfter && (b.unfinished(lastTool) || b.dropped(tool, root)) {
+		return slo.Cancelled, "cut_short"
+	}
+
 	// Answer tools are the answer.
 	for i, call := range r.Tools {
 		if call.Role == Answer && !call.Failed() && (model == nil || b.spans[b.calledBy[i]].Start >= model.Start) {
@@ -129,14 +137,10 @@ func (b *assembly) ending() (slo.Outcome, string) {
 	asks := model.Finish == convention.FinishTool || model.AsksTool || model.FinishVague && toolAfter && b.endedOn(lastTool, last)
 	silent := model.Finish == convention.FinishNone && !model.Usage.Known() && !model.HasOutput && !model.AsksTool
 	switch {
-	case root.Finish == convention.FinishOther && !root.HasOutput, root.Finish == convention.FinishOther && b.gapAfter(root):
-		return slo.Cancelled, "other"
 	case silent && !root.HasOutput && root.Finish == convention.FinishNone:
 		return slo.Cancelled, "cut_short"
 	case b.callerGone() && (asks || silent):
 		return slo.Cancelled, "caller_gone"
-	case toolAfter && b.unfinished(lastTool):
-		return slo.Cancelled, "cut_short"
 	case asks:
 		if root.HasOutput && !toolAfter && root.Finish == convention.FinishStop {
 			return b.marked(slo.Answered)
@@ -311,6 +315,22 @@ func (b *assembly) unfinished(i int32) bool {
 	for k, j := range b.calledBy {
 		if j == i {
 			b.run.Tools[k].Unfinished = true
+		}
+	}
+	return true
+}
+
+// dropped says whether the tool call at the run's end was given up: it failed
+// without a word on why, nothing came after it, not even a call that a limit
+// forbade, and the root says nothing either.
+func (b *assembly) dropped(tool, root *span) bool {
+	if !tool.Failed || tool.Class != convention.Unclassified || tool.HasArgs || tool.HasResult ||
+		root.HasOutput || root.Finish != convention.FinishNone {
+		return false
+	}
+	for _, s := range b.trunk {
+		if s.Kind == convention.Model && s.Start >= tool.End {
+			return false
 		}
 	}
 	return true

@@ -76,7 +76,7 @@ func (s *subject) repeats(o *slo.Objective) (r repetition) {
 	}
 	slices.SortFunc(calls, compareCalls)
 	for ofTool := range groups(calls, func(a, b call) bool { return a.tool == b.tool && a.agent == b.agent }) {
-		limit := repeatLimit(o, ofTool[0].tool)
+		limit := o.RepeatsOf(ofTool[0].tool)
 		for same := range groups(ofTool, sameCall) {
 			if !same[0].known() {
 				continue
@@ -131,22 +131,6 @@ func rounds(calls []call) (n int) {
 	}
 	slices.Sort(messages)
 	return n + len(slices.Compact(messages))
-}
-
-// repeatLimit is how often a call of the tool may not be the same: of the
-// globs in per_tool that match, the most specific one's (the tool's own name,
-// else the longest), else the SLO's repeats.
-func repeatLimit(o *slo.Objective, tool string) int {
-	if n, named := o.PerTool[tool]; named {
-		return n
-	}
-	limit, best := o.Repeats, ""
-	for glob, n := range o.PerTool {
-		if slo.MatchGlob(glob, tool) && (len(glob) > len(best) || len(glob) == len(best) && glob < best) {
-			limit, best = n, glob
-		}
-	}
-	return limit
 }
 
 // groups cuts a sorted slice into stretches of equal elements.
