@@ -1,8 +1,10 @@
 package convention
 
 import (
+	"cmp"
 	"encoding/hex"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -246,6 +248,9 @@ func (f *Facts) target(e *Evaluation, s ptrace.Span, scope evaluationTarget) {
 
 // evaluate appends what numbered attributes and Logfire's feedback say.
 func (r *reading) evaluate(f *Facts, s ptrace.Span) {
+	slices.SortFunc(r.evaluations, func(a, b numberedEvaluation) int {
+		return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.number, b.number))
+	})
 	for i := range r.evaluations {
 		n := &r.evaluations[i]
 		if n.Time == 0 {

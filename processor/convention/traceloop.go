@@ -72,12 +72,19 @@ func traceloopEvent(r *reading, f *Facts, e ptrace.SpanEvent) {
 // function that throws. A quote inside a JSON string has a backslash before
 // it, so that the patterns cannot stand in what somebody wrote.
 func returnedCalls(messages string, out []ReturnedCall) []ReturnedCall {
-	last := max(strings.LastIndex(messages, `"role":"assistant"`), strings.LastIndex(messages, `"role": "assistant"`))
-	if last < 0 {
+	first := strings.Index(messages, `_call_response"`)
+	if first < 0 {
 		return out
 	}
-	for tail := messages[last:]; len(out) < maxAsked; {
-		i := strings.Index(tail, `"tool_call_response"`)
+	tail := messages
+	for i := first; i >= 0; i = strings.Index(tail, `"assistant"`) {
+		tail = tail[i+1:]
+	}
+	if len(tail) == len(messages)-first-1 {
+		tail = messages // no message of the model's behind the results
+	}
+	for len(out) < maxAsked {
+		i := strings.Index(tail, `_call_response"`)
 		if i < 0 {
 			return out
 		}
