@@ -114,7 +114,7 @@ func otelEvent(r *reading, f *Facts, e ptrace.SpanEvent) {
 		}
 	case "gen_ai.client.inference.operation.details":
 		if v, ok := e.Attributes().Get("gen_ai.output.messages"); ok {
-			r.answer, r.hasAnswer = v.Str(), true
+			r.hasAnswer = true
 			r.reply(v)
 		}
 		if v, ok := e.Attributes().Get("gen_ai.response.finish_reasons"); ok && r.finish == FinishNone {
@@ -154,7 +154,7 @@ func otelChoice(r *reading, f *Facts, a pcommon.Map) {
 		r.result, r.hasResult = v.Str(), v.Type() == pcommon.ValueTypeStr
 		return
 	}
-	r.answer, r.hasAnswer = v.Str(), true
+	r.hasAnswer = true
 	r.reply(v)
 }
 

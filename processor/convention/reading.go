@@ -40,7 +40,6 @@ type reading struct {
 	firstToken  uint64 // Unix nanoseconds of the event
 	args        string // from an event
 	result      string
-	answer      string
 	hasArgs     bool
 	hasResult   bool
 	hasAnswer   bool
@@ -56,7 +55,7 @@ func (r *reading) reset() {
 	r.proved, r.remote = false, false
 	r.replyText, r.replyCalls, r.replySeen, r.offered = false, false, false, false
 	r.documents, r.finish, r.firstToken = Unknown, FinishNone, 0
-	r.args, r.result, r.answer, r.replyUsage = "", "", "", ""
+	r.args, r.result, r.replyUsage = "", "", ""
 	r.hasArgs, r.hasResult, r.hasAnswer = false, false, false
 	r.asked, r.evaluations = r.asked[:0], r.evaluations[:0]
 }
@@ -76,12 +75,6 @@ func (r *reading) put(e *entry, v value) {
 }
 
 func (r *reading) has(s slot) bool { return r.mask[s] != 0 }
-
-// of says whether the span carries keys of the vocabulary or comes from one of
-// its scopes.
-func (r *reading) of(v vocabularyID) bool {
-	return (r.seen|r.scope.emits)&(1<<v) != 0
-}
 
 // bare says whether the span has no attribute that any convention knows of.
 func (r *reading) bare() bool { return r.seen&^(1<<shared|1<<claudeCode) == 0 }

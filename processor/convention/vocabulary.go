@@ -99,6 +99,9 @@ const (
 // private vocabularies have names so bare that they are read for their own spans only.
 const private = uint32(1)<<claudeCode | uint32(1)<<agentFramework | uint32(1)<<llmRequest | uint32(1)<<geminiCLI
 
+// A new convention is one file with its vocabulary, an id above and a line in
+// the list below; nothing else changes.
+
 // vocabulary is one telemetry convention as a table: its attribute keys, its
 // kind words and the readers of what no table can say.
 type vocabulary struct {

@@ -1,0 +1,48 @@
+package convention
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+func (f *Facts) readTool(r *reading) {
+	f.ToolName = r.text(slotToolName)
+	f.CallID = identity(r.text(slotCallID))
+	if v, ok := r.get(slotArgs); ok {
+		f.setArgs(v)
+	}
+	if v, ok := r.get(slotResult); ok {
+		f.setResult(v)
+	}
+}
+
+func (f *Facts) setArgs(v value) {
+	if v.Type() == pcommon.ValueTypeStr && redacted(v.Str()) {
+		return
+	}
+	c := canonicalValue(v)
+	f.HasArgs, f.ArgsHash, f.ArgsEmpty = true, c.hash, c.empty
+}
+
+func (f *Facts) setResult(v value) {
+	if v.Type() == pcommon.ValueTypeStr && redacted(v.Str()) {
+		return
+	}
+	f.takeResult(canonicalValue(v))
+}
+
+func (f *Facts) takeResult(c canonical) {
+	f.HasResult, f.ResultHash, f.ResultEmpty = true, c.hash, c.empty
+	if c.error {
+		f.fail("")
+	}
+}
+
+func documentCount(v value) int64 {
+	switch v.Type() {
+	case pcommon.ValueTypeSlice:
+		return int64(v.Slice().Len())
+	case pcommon.ValueTypeStr:
+		return documentsIn(v.Str())
+	}
+	return Unknown
+}
