@@ -251,12 +251,10 @@ func (j *Judged) Summary() *summary.Summary {
 		s.Environment = j.File.Environment
 	}
 	for _, d := range j.File.Dimensions {
-		if v, ok := r.Attributes[d.Attribute]; ok {
-			if s.Dimensions == nil {
-				s.Dimensions = map[string]string{}
-			}
-			s.Dimensions[d.Name] = v
+		if s.Dimensions == nil {
+			s.Dimensions = make(map[string]string, len(j.File.Dimensions))
 		}
+		s.Dimensions[d.Name] = r.Attributes[d.Attribute] // "" where the run has none: the sum over values is the whole
 	}
 	if !j.First {
 		return s

@@ -145,7 +145,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		if root.HasOutput && !toolAfter && root.Finish == convention.FinishStop {
 			return b.marked(slo.Answered)
 		}
-		if toolAfter && !tool.ClientSide {
+		if toolAfter {
 			if !root.HasOutput && b.gapAfter(root) {
 				return slo.Cancelled, "cut_short"
 			}

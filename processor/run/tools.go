@@ -20,8 +20,8 @@ func (b *assembly) tools() {
 		if !b.isToolCall(s) || s.judged || b.repeated(i) {
 			continue
 		}
-		if s.Failure == convention.FailurePaused {
-			continue // it waits for an approval: asked for, not executed
+		if s.Failure == convention.FailurePaused || s.ClientSide {
+			continue // it waits for an approval or for the caller: asked for, not executed
 		}
 		if b.replayed(s) {
 			continue

@@ -17,10 +17,12 @@ func cost(o *slo.Objective, s *subject) Result {
 	switch {
 	case *spent > most*(1+rounding):
 		return badFor(TooExpensive).value(spent)
+	case s.Outcome == slo.Error, s.Outcome == slo.Cancelled:
+		// Also where the cost is not known: a failed run has calls without
+		// usage, and an outage is no gap in the evidence.
+		return excludedFor(s.outcomeReason()).value(s.CostUSD)
 	case s.CostUSD == nil:
 		return unknownFor(CostUnknown)
-	case s.Outcome == slo.Error, s.Outcome == slo.Cancelled:
-		return excludedFor(s.outcomeReason()).value(spent)
 	case s.Outcome == slo.OutcomeUnknown:
 		return unknownFor(OutcomeUnknown).value(spent)
 	}
