@@ -81,11 +81,14 @@ func options(path, data string) standalone.Options {
 	}
 }
 
-func start(t *testing.T, path, data string) *up {
+func start(t *testing.T, path, data string, changes ...func(*standalone.Options)) *up {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	u := &up{t: t, log: &log{}, cancel: cancel, done: make(chan error, 1)}
 	o := options(path, data)
+	for _, change := range changes {
+		change(&o)
+	}
 	ready := make(chan standalone.Addresses, 1)
 	o.Log, o.Ready = u.log, func(a standalone.Addresses) { ready <- a }
 	go func() { u.done <- standalone.Run(ctx, o) }()

@@ -91,7 +91,7 @@ func Open(options Options) (*Engine, error) {
 		Parser:                   e.parser,
 	})
 	e.collect = newCollection(db, options.Logger)
-	if ahead := time.UnixMilli(db.Head().MaxTime()).Sub(time.Now()); db.Head().NumSeries() > 0 && ahead > time.Minute {
+	if ahead := time.Until(time.UnixMilli(db.Head().MaxTime())); db.Head().NumSeries() > 0 && ahead > time.Minute {
 		options.Logger.Warn("the newest stored sample lies in the future: was the clock wrong? Until it is reached, new samples are stored just after it and alerts do not see them",
 			"ahead", ahead.Round(time.Second))
 	}

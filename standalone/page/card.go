@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/shopspring/decimal"
 
@@ -98,7 +99,7 @@ func (s *Sources) badRuns(ctx context.Context, file *slo.File, v *gate.Verdict, 
 		return labels.MustNewMatcher(labels.MatchEqual, name, value)
 	}
 	matchers := []*labels.Matcher{
-		equal(labels.MetricName, "agentslo_events_total"),
+		equal(model.MetricNameLabel, "agentslo_events_total"),
 		equal("slo_service", file.Service), equal("environment", v.Environment), equal("slo", v.SLO), equal("verdict", slo.Bad.String()),
 	}
 	if v.Split != nil && v.Split.By == "agent" {

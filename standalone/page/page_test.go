@@ -12,6 +12,7 @@ import (
 	client "github.com/prometheus/client_golang/api"
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -67,7 +68,7 @@ type series struct {
 }
 
 func (w *world) add(metric string, value func(i int) float64, pairs ...string) {
-	w.series = append(w.series, series{labels.FromStrings(append(pairs, labels.MetricName, metric)...), value})
+	w.series = append(w.series, series{labels.FromStrings(append(pairs, model.MetricNameLabel, metric)...), value})
 }
 
 // store stores one sample a minute of every series, for three hours. The

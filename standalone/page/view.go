@@ -7,6 +7,7 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/rules"
 
@@ -321,7 +322,7 @@ const historyLength = 24 * time.Hour
 // fired together for one SLO with one severity is one episode.
 func (s *Sources) history(ctx context.Context, now time.Time) []episode {
 	intervals, err := s.Engine.Intervals(ctx, now.Add(-historyLength), now,
-		labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, "ALERTS"),
+		labels.MustNewMatcher(labels.MatchEqual, model.MetricNameLabel, "ALERTS"),
 		labels.MustNewMatcher(labels.MatchEqual, "alertstate", "firing"))
 	if err != nil {
 		return nil

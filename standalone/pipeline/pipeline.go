@@ -70,7 +70,7 @@ func Start(ctx context.Context, options Options) (*Pipeline, error) {
 		SkipSettingGRPCLogger:   true, // it is global to the process
 	})
 	if err != nil {
-		return nil, fmt.Errorf("Collector: %w", err)
+		return nil, fmt.Errorf("collector: %w", err)
 	}
 	p := &Pipeline{collector: collector, stopped: make(chan struct{})}
 	go func() {
@@ -83,7 +83,7 @@ func Start(ctx context.Context, options Options) (*Pipeline, error) {
 	for collector.GetState() != otelcol.StateRunning {
 		select {
 		case <-p.stopped:
-			return nil, fmt.Errorf("Collector: %w", errors.Join(p.err, errIfNil(p.err)))
+			return nil, fmt.Errorf("collector: %w", errors.Join(p.err, errIfNil(p.err)))
 		case <-ctx.Done():
 			return nil, errors.Join(context.Cause(ctx), p.Stop())
 		case <-ticker.C:
@@ -108,7 +108,7 @@ func (p *Pipeline) Stopped() <-chan struct{} { return p.stopped }
 
 // Err says why the Collector stopped by itself. It may be called after Stopped is closed.
 func (p *Pipeline) Err() error {
-	return fmt.Errorf("Collector: %w", errors.Join(p.err, errIfNil(p.err)))
+	return fmt.Errorf("collector: %w", errors.Join(p.err, errIfNil(p.err)))
 }
 
 // Stop stops receivers, then the processor, then the exporter, then the
@@ -117,7 +117,7 @@ func (p *Pipeline) Stop() error {
 	p.stop.Do(p.collector.Shutdown)
 	<-p.stopped
 	if p.err != nil {
-		return fmt.Errorf("Collector: %w", p.err)
+		return fmt.Errorf("collector: %w", p.err)
 	}
 	return nil
 }
