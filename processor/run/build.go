@@ -268,7 +268,7 @@ func (b *assembly) times() {
 	var waits []interval
 	for _, i := range b.this.members {
 		s := &b.spans[i]
-		if s.Kind != convention.Tool || !b.toolKind(b.file, s.ToolName).waits {
+		if !s.WaitsForPerson && (s.Kind != convention.Tool || !b.toolKind(b.file, s.ToolName).waits) {
 			continue
 		}
 		for _, x := range work {

@@ -51,6 +51,7 @@ const (
 	fFailed
 	fCallerGone
 	fFinishVague
+	fWaits
 )
 
 const traceMix = 0x9e3779b97f4a7c15
@@ -106,6 +107,7 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	set(f.Failed, fFailed)
 	set(f.CallerGone, fCallerGone)
 	set(f.FinishVague, fFinishVague)
+	set(f.WaitsForPerson, fWaits)
 	set(f.Convention != "", fConvention)
 	set(f.Tentative != convention.Other, fTentative)
 
@@ -344,7 +346,7 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		}
 		s.ArgsEmpty, s.ResultEmpty = has(fArgsEmpty), has(fResultEmpty)
 		s.ClientSide, s.Failed, s.CallerGone = has(fClientSide), has(fFailed), has(fCallerGone)
-		s.FinishVague = has(fFinishVague)
+		s.FinishVague, s.WaitsForPerson = has(fFinishVague), has(fWaits)
 		if r.bad {
 			return spans[:i], false
 		}
