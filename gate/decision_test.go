@@ -60,7 +60,7 @@ func TestDecision(t *testing.T) {
 		{"three good runs show nothing", counts{good: 3}, gate.InsufficientEvidence, gate.Insufficient, "3 runs without a failure cannot show 99%; it takes 299"},
 		{"one run short of enough", counts{good: 298}, gate.InsufficientEvidence, gate.Insufficient, "it takes 299"},
 		{"just enough", counts{good: 299}, gate.Pass, gate.OK, "100% of the budget is left: 0 bad runs of 299, where 99% tolerates 2.99"},
-		{"one of 20 may be chance", counts{good: 19, bad: 1}, gate.InsufficientEvidence, gate.Insufficient, "1 bad run of 20 is too little to tell"},
+		{"one of 20 may be chance", counts{good: 19, bad: 1}, gate.InsufficientEvidence, gate.Insufficient, "1 bad run of 20 may be chance: too few runs to tell whether 99% is met; it takes 299"},
 		{"three of 20 are not", counts{good: 17, bad: 3}, gate.Block, gate.Exhausted, "overspent: 3 bad runs of 20, where 99% tolerates 0.2"},
 		{"half spent", counts{good: 995, bad: 5}, gate.Pass, gate.OK, "50% of the budget is left: 5 bad runs of 1,000, where 99% tolerates 10"},
 		{"all spent", counts{good: 990, bad: 10}, gate.Block, gate.Exhausted, "the budget is used up: 10 bad runs of 1,000"},

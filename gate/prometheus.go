@@ -83,7 +83,11 @@ func readError(err error) error {
 		case promv1.ErrBadResponse:
 			return fmt.Errorf("the server does not answer like the Prometheus API; is --prometheus right?: %s", firstLine(answered.Msg))
 		case promv1.ErrServer, promv1.ErrClient:
-			return fmt.Errorf("Prometheus answered with an error: %s", firstLine(answered.Msg+": "+strings.TrimSpace(answered.Detail)))
+			detail := strings.TrimSpace(answered.Detail)
+			if strings.HasPrefix(detail, "<") {
+				detail = "" // a proxy's page
+			}
+			return fmt.Errorf("Prometheus answered with an error: %s", firstLine(answered.Msg+": "+detail))
 		}
 		return fmt.Errorf("Prometheus answered with an error: %s: %s", answered.Type, firstLine(answered.Msg))
 	}

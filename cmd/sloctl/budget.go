@@ -160,7 +160,11 @@ func budgetRow(b gate.Budget, split string) []terminal.Cell {
 		add(terminal.Percent(b.ErrorRatio.Decimal), terminal.Plain)
 	}
 	add(terminal.Percent(b.Remaining.Decimal), colour)
-	add(terminal.Percent(b.Interval[0].Decimal)+" to "+terminal.Percent(b.Interval[1].Decimal), terminal.Plain)
+	if b.Good+b.Bad == 0 {
+		add("–", terminal.Plain)
+	} else {
+		add(terminal.Percent(b.Interval[0].Decimal)+" to "+terminal.Percent(b.Interval[1].Decimal), terminal.Plain)
+	}
 	for _, r := range b.BurnRate {
 		add(terminal.Decimal(r.Rate.Decimal), terminal.Plain)
 	}

@@ -27,5 +27,10 @@ func load(paths []string) (*slo.Set, error) {
 		}
 		paths = []string{defaultFile}
 	}
+	for _, path := range paths {
+		if _, err := os.Stat(path); err != nil {
+			return nil, err // that there is no such file is no fault of the file
+		}
+	}
 	return slo.Load(paths...)
 }

@@ -17,7 +17,7 @@ func newGenerateCommand() *cobra.Command {
 		Use:   "generate",
 		Short: "Make rules, their tests, dashboards and Collector configuration from SLO files",
 		Example: `  sloctl generate rules -f slo.yaml -o rules/
-  sloctl generate tests -f slo.yaml -o rules/ && promtool test rules rules/*.test.yaml
+  sloctl generate tests -f slo.yaml -o rules/ && promtool test rules rules/agentslo.test.yaml
   sloctl generate dashboards -f slo.yaml -o dashboards/
   sloctl generate collector -f slo.yaml > collector.yaml`,
 		Args: cobra.ArbitraryArgs,
@@ -25,6 +25,7 @@ func newGenerateCommand() *cobra.Command {
 	}
 	for _, kind := range []func() *cobra.Command{
 		newGenerateRulesCommand,
+		newGenerateTestsCommand,
 		newGenerateDashboardsCommand,
 		newGenerateCollectorCommand,
 	} {

@@ -16,6 +16,7 @@ import (
 // verbs are the commands, in the order in which help lists them. A verb is one
 // file: its constructor goes here.
 var verbs = []func() *cobra.Command{
+	newDemoCommand,
 	newUpCommand,
 	newDeriveCommand,
 	newValidateCommand,
@@ -23,6 +24,7 @@ var verbs = []func() *cobra.Command{
 	newGenerateCommand,
 	newBudgetCommand,
 	newGateCommand,
+	newSchemaCommand,
 	newVersionCommand,
 }
 
@@ -58,6 +60,7 @@ func (e exit) orNil() error {
 }
 
 func newRootCommand() *cobra.Command {
+	cobra.EnableCommandSorting = false // verbs stand in the order of a first day
 	root := &cobra.Command{
 		Use:   "sloctl",
 		Short: "Error budgets for AI agents, from the spans they already emit",
@@ -77,7 +80,6 @@ run and SLO, verdicts become good and bad events, and each SLO has a budget.`,
 	}
 	root.SetVersionTemplate("sloctl {{.Version}}\n")
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, err) })
 	for _, verb := range verbs {
 		root.AddCommand(verb())
@@ -90,6 +92,7 @@ func group(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()
 	}
+	c.SuggestionsMinimumDistance = 2
 	hint := ""
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "; did you mean " + strings.Join(near, " or ") + "?"
