@@ -79,6 +79,9 @@ func (p *process) start(ctx context.Context) error {
 	if p.folder, err = openFolder(o.Data); err != nil {
 		return err
 	}
+	if p.folder.killed {
+		p.logger.Warn("the process before this one was killed: runs that were open then are not counted; counters begin at 0 again, what they had counted is kept", "data", o.Data)
+	}
 	if p.listener, err = listen(flagListen, o.Listen); err != nil {
 		return err
 	}
@@ -173,7 +176,7 @@ func (p *process) stop() error {
 		errs = append(errs, p.engine.Close())
 	}
 	if p.folder != nil {
-		errs = append(errs, p.folder.close())
+		errs = append(errs, p.folder.close(errors.Join(errs...) == nil))
 	}
 	return errors.Join(errs...)
 }

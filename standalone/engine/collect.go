@@ -30,7 +30,7 @@ const (
 // of this process and never with a time from telemetry: one sample from the
 // future would shut out every later one.
 type collection struct {
-	db     *tsdb.DB
+	db     storage.AppendableV2
 	logger *slog.Logger
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -41,7 +41,8 @@ type collection struct {
 	// born is when the collection began: a series created since and not seen
 	// before began at zero in this process; an older one was restored.
 	born    time.Time
-	last    int64 // timestamp of the last collection in milliseconds; 0: none yet
+	hold    time.Duration // how long a series that was killed and born again shows 0
+	last    int64         // timestamp of the last collection in milliseconds; 0: none yet
 	round   uint64
 	scratch labels.ScratchBuilder
 	failing bool // the last commit failed; said once
@@ -50,13 +51,15 @@ type collection struct {
 type series struct {
 	ref     storage.SeriesRef
 	labels  labels.Labels
-	created int64 // milliseconds; 0: not known or not a counter
-	round   uint64
+	created int64     // milliseconds; 0: not known or not a counter
+	held    time.Time // until then it shows 0
+	round   uint64    // of the collection that saw it last
+	began   uint64    // of the collection that saw it first, or reset
 }
 
-func newCollection(db *tsdb.DB, logger *slog.Logger) *collection {
+func newCollection(db *tsdb.DB, evalInterval time.Duration, logger *slog.Logger) *collection {
 	c := &collection{
-		db: db, logger: logger, born: time.Now(),
+		db: db, logger: logger, born: time.Now(), hold: 2 * evalInterval,
 		series: map[string]*series{}, metadata: map[string]metadata.Metadata{},
 	}
 	if db.Head().NumSeries() > 0 {
@@ -126,16 +129,12 @@ func (c *collection) once(ctx context.Context, gatherer prometheus.Gatherer) err
 	if start.Before(c.born) {
 		c.born = start // the clock was set back
 	}
-	// The clock may be set back; time in the database only goes forward. Two
-	// milliseconds leave room for a zero sample between two collections.
-	at := max(start.UnixMilli(), c.last+2)
+	// The clock may be set back; time in the database only goes forward.
+	at := max(start.UnixMilli(), c.last+1)
 	families, gatherErr := gatherer.Gather()
 
 	app := c.db.AppenderV2(ctx)
-	b := batch{c: c, app: app, at: at, since: c.last, errs: gatherErr}
-	if c.round == 0 {
-		b.since = at - 2 // the previous collection was another process's
-	}
+	b := batch{c: c, app: app, now: start, at: at, errs: gatherErr}
 	c.round++
 	for _, family := range families {
 		c.metadata[family.GetName()] = familyMetadata(family)
@@ -153,8 +152,7 @@ func (c *collection) once(ctx context.Context, gatherer prometheus.Gatherer) err
 
 	if err := app.Commit(); err != nil {
 		// Nothing is lost: the counters go on and the next commit carries them.
-		// References may name series that were never stored.
-		clear(c.series)
+		c.forget()
 		if !c.failing {
 			c.logger.Error("cannot store samples; counting goes on in memory", "err", err)
 		}
@@ -166,21 +164,36 @@ func (c *collection) once(ctx context.Context, gatherer prometheus.Gatherer) err
 	return b.errs
 }
 
+// forget undoes a collection that was not stored: references may name series
+// that do not exist, and what began in it begins again.
+func (c *collection) forget() {
+	for key, entry := range c.series {
+		entry.ref = 0
+		if entry.began == c.round {
+			delete(c.series, key)
+		}
+	}
+}
+
 // batch is one collection under way.
 type batch struct {
-	c         *collection
-	app       storage.AppenderV2
-	at, since int64 // this and the previous collection's timestamps
-	appended  int
-	errs      error
-	failed    int
-	key       []byte
+	c        *collection
+	app      storage.AppenderV2
+	now      time.Time
+	at       int64 // timestamp of its samples
+	appended int
+	errs     error
+	failed   int
+	key      []byte
 }
 
 func (b *batch) add(s sample) {
 	entry, newborn := b.find(&s)
 	if newborn {
-		b.zero(entry)
+		b.begin(entry)
+	}
+	if entry.held.After(b.now) {
+		s.value, s.exemplar = 0, nil
 	}
 	var options storage.AOptions
 	if s.exemplar != nil {
@@ -202,18 +215,36 @@ func (b *batch) add(s sample) {
 // a bit lets rules that look at whole minutes see it.
 const zeroLead = 65 * time.Second
 
-// zero appends the zero of a newborn series. If the same series lived before,
-// in a process that was killed, it comes after the last of the old samples.
-func (b *batch) zero(entry *series) {
-	var err error
-	for _, at := range []int64{b.at - zeroLead.Milliseconds(), b.since + 1} {
-		var ref storage.SeriesRef
-		if ref, err = b.app.Append(entry.ref, entry.labels, 0, at, 0, nil, nil, storage.AOptions{RejectOutOfOrder: true}); err == nil {
-			entry.ref = ref
-			return
-		}
+// begin makes the increase of a newborn series from nothing plain to see.
+func (b *batch) begin(entry *series) {
+	if b.known(entry) {
+		// It lived before, in a process that was killed. Rules look now and then:
+		// they must meet it at 0, for it may have passed its old value already.
+		entry.held = b.now.Add(b.c.hold)
+		return
 	}
-	b.fail(entry.labels, err)
+	ref, err := b.app.Append(0, entry.labels, 0, b.at-zeroLead.Milliseconds(), 0, nil, nil, storage.AOptions{})
+	if errors.Is(err, storage.ErrOutOfBounds) { // the database has been tidied up since
+		ref, err = b.app.Append(0, entry.labels, 0, b.at-1, 0, nil, nil, storage.AOptions{})
+	}
+	if err != nil {
+		b.fail(entry.labels, err)
+		return
+	}
+	entry.ref = ref
+}
+
+// known says whether the database has samples of the series.
+func (b *batch) known(entry *series) bool {
+	if entry.ref != 0 {
+		return true
+	}
+	getter, ok := b.app.(storage.GetRef)
+	if !ok {
+		return false
+	}
+	ref, _ := getter.GetRef(entry.labels, entry.labels.Hash())
+	return ref != 0
 }
 
 // find returns the sample's series and whether it began at zero since the
@@ -222,10 +253,13 @@ func (b *batch) find(s *sample) (*series, bool) {
 	b.key = s.appendKey(b.key[:0])
 	entry, known := b.c.series[string(b.key)]
 	if !known {
-		entry = &series{labels: s.labels(&b.c.scratch)}
+		entry = &series{labels: s.labels(&b.c.scratch), began: b.c.round}
 		b.c.series[string(b.key)] = entry
 	}
 	entry.round = b.c.round
+	if s.created != entry.created {
+		entry.began = b.c.round
+	}
 	newborn := s.created != 0 && s.created >= b.c.born.UnixMilli() && s.created != entry.created
 	entry.created = s.created
 	return entry, newborn

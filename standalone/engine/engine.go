@@ -21,7 +21,8 @@ import (
 
 // Options configure an [Engine].
 type Options struct {
-	// Directory holds the time series database. It is created if missing.
+	// Directory holds the time series database. It is created if missing. The
+	// caller sees to it that no other process has it open.
 	Directory string
 	// Retention is how long samples are kept at least. It must be longer than
 	// the longest range that a query looks back.
@@ -52,8 +53,7 @@ type Engine struct {
 // series, as in a Prometheus server with default flags.
 const Lookback = 5 * time.Minute
 
-// Open opens or creates the database and takes the lock of its directory. A
-// damaged write-ahead log is repaired up to its first bad record, which the
+// Open opens or creates the database. A damaged write-ahead log is repaired up to its first bad record, which the
 // logger tells.
 func Open(options Options) (*Engine, error) {
 	if options.ScrapeInterval <= 0 {
@@ -72,6 +72,7 @@ func Open(options Options) (*Engine, error) {
 	storage.WALCompression = compression.Snappy
 	storage.EnableExemplarStorage = true
 	storage.MaxExemplars = 10_000
+	storage.NoLockfile = true
 	// The zero sample of a newborn series is appended by the collection itself:
 	// the database would drop one that is older than its append window.
 	db, err := tsdb.Open(options.Directory, options.Logger, options.Registerer, storage, nil)
@@ -90,7 +91,7 @@ func Open(options Options) (*Engine, error) {
 		EnableNegativeOffset:     true,
 		Parser:                   e.parser,
 	})
-	e.collect = newCollection(db, options.Logger)
+	e.collect = newCollection(db, options.EvalInterval, options.Logger)
 	if ahead := time.Until(time.UnixMilli(db.Head().MaxTime())); db.Head().NumSeries() > 0 && ahead > time.Minute {
 		options.Logger.Warn("the newest stored sample lies in the future: was the clock wrong? Until it is reached, new samples are stored just after it and alerts do not see them",
 			"ahead", ahead.Round(time.Second))
