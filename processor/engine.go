@@ -240,7 +240,7 @@ func (j *Judged) Summary() *summary.Summary {
 		Service: r.Service, Environment: r.Environment, Agent: r.Agent,
 		Outcome: r.Outcome.String(), Completion: string(r.Completion), Excluded: j.Excluded,
 		Start: r.Start, End: r.End, Results: j.Results,
-		DurationSeconds: r.Seconds, CostUSD: r.CostUSD, ModelCalls: r.ModelCalls, SamplingProbability: r.Sampling,
+		DurationSeconds: r.Seconds, CostUSD: r.CostUSD, ModelCalls: r.ModelCalls, SamplingProbability: r.Sampling, Biased: r.Biased,
 	}
 	if j.File == nil {
 		return s

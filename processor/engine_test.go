@@ -343,3 +343,47 @@ func TestEvaluationsMeetTheirRun(t *testing.T) {
 		})
 	}
 }
+
+// Runs of a uniform sampler are counted one each, with the probability beside
+// them; what was sampled unevenly is marked.
+func TestSampledRuns(t *testing.T) {
+	files := parseFiles(t, everyKind)
+	for _, x := range []struct {
+		name        string
+		states      []string // by span, repeated
+		tail        bool
+		probability float64
+		biased      bool
+	}{
+		{"not sampled", []string{""}, false, 0, false},
+		{"uniform", []string{"ot=th:c"}, false, 0.25, false},
+		{"beside another vendor", []string{"x=1,ot=rv:abcdefabcdefab;th:8"}, false, 0.5, false},
+		{"two probabilities in a run", []string{"ot=th:c", "ot=th:8"}, false, 0.5, true},
+		{"a tail sampler", []string{""}, true, 0, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			var got []Judged
+			e := NewEngine(files, EngineOptions{}, func(j Judged, _ int) {
+				if j.First {
+					got = append(got, j)
+				}
+			})
+			spans := traffic(time.Now())[0].spans()
+			for i, s := range spans {
+				s.TraceState().FromRaw(x.states[i%len(x.states)])
+			}
+			td := traces(spans...)
+			if x.tail {
+				td.ResourceSpans().At(0).ScopeSpans().At(0).Scope().Attributes().PutStr("tailsampling.policy", "errors")
+			}
+			e.Consume(td, 0)
+			e.Finish(run.EndOfInput)
+			if len(got) != 1 || got[0].Run.Biased != x.biased {
+				t.Fatalf("%d runs, biased %v; want 1, %v", len(got), got[0].Run.Biased, x.biased)
+			}
+			if p := got[0].Summary().SamplingProbability; p != x.probability && !x.biased {
+				t.Errorf("probability %v, want %v", p, x.probability)
+			}
+		})
+	}
+}

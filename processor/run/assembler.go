@@ -217,7 +217,7 @@ type group struct {
 	pipeline      int32
 	rootLike      bool
 	hasThreshold  bool
-	mixedSampling bool
+	mixedSampling bool // different thresholds, or a tail sampler's mark
 }
 
 const groupBytes = 320 // fixed cost of an open group with its map and heap entries
@@ -343,6 +343,7 @@ func (a *Assembler) Consume(td ptrace.Traces, pipeline int) {
 			if res == nil {
 				res, key = a.resource(rs.Resource(), key)
 			}
+			tail := convention.TailSampled(ss.Scope())
 			list := ss.Spans()
 			for k := range list.Len() {
 				s := list.At(k)
@@ -354,7 +355,7 @@ func (a *Assembler) Consume(td ptrace.Traces, pipeline int) {
 				if f.IsAI() {
 					ai++
 				}
-				a.add(f, s.TraceID(), s.TraceState(), res, now, int32(pipeline))
+				a.add(f, s.TraceID(), s.TraceState(), tail, res, now, int32(pipeline))
 				for _, e := range f.Evaluations {
 					a.evaluate(e, now)
 				}
@@ -388,7 +389,7 @@ func (a *Assembler) ConsumeLogs(ld plog.Logs) {
 	}
 }
 
-func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommon.TraceState, res *resource, now int64, pipeline int32) {
+func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommon.TraceState, tail bool, res *resource, now int64, pipeline int32) {
 	if trace.IsEmpty() || f.SpanID.IsEmpty() {
 		a.Stats.Malformed.Add(1)
 		return
@@ -450,6 +451,7 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 	if ts := state.AsRaw(); ts != "" {
 		g.sampled(ts)
 	}
+	g.mixedSampling = g.mixedSampling || tail
 	g.lastArrival = now
 	if f.IsAI() {
 		g.ai++

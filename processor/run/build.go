@@ -30,7 +30,7 @@ type assembly struct {
 func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 	index := t.spans[c.members[0]].run
 	b := &assembly{Assembler: a, tree: t, group: g, this: c, index: index, first: c.members[0],
-		run: &Run{RunID: c.runID, Completion: c.completion, Usage: convention.UnknownUsage, Sampling: g.samplingProbability()}}
+		run: &Run{RunID: c.runID, Completion: c.completion, Usage: convention.UnknownUsage, Sampling: g.samplingProbability(), Biased: g.mixedSampling}}
 	r := b.run
 	c.run = r
 	tools, models := 0, 0

@@ -69,6 +69,9 @@ type Run struct {
 	Spans       int
 	// Sampling is the probability that each span was kept, from tracestate; 0 not said.
 	Sampling float64
+	// Biased: the run's spans were kept with different probabilities, or by a
+	// tail sampler, so that runs are not counted alike.
+	Biased bool
 }
 
 // ModelUsage is what one model was used for.

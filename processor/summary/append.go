@@ -101,6 +101,9 @@ func put(m pcommon.Map, s *Summary) {
 	if p := s.SamplingProbability; p > 0 && p <= 1 {
 		m.PutDouble(attrSampling, p)
 	}
+	if s.Biased {
+		m.PutBool(attrBiased, true)
+	}
 }
 
 // finite and isAmount keep out what [Parse] would refuse the whole span for: a

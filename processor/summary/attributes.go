@@ -35,6 +35,7 @@ const (
 	attrCost        = "agentslo.cost_usd"
 	attrModelCalls  = "agentslo.model_calls"
 	attrSampling    = "agentslo.sampling_probability"
+	attrBiased      = "agentslo.sampling_biased"
 )
 
 // Attribute documents one attribute of the summary span.
@@ -66,6 +67,7 @@ var Attributes = []Attribute{
 	{attrCost, "double", "cost in US dollars"},
 	{attrModelCalls, "int", "model calls"},
 	{attrSampling, "double", "probability with which each span was kept, above 0 and at most 1"},
+	{attrBiased, "bool", "true when the run's spans were kept with different probabilities, or by a tail sampler"},
 }
 
 // Table is [Attributes] in Markdown.

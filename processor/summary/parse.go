@@ -87,6 +87,8 @@ func (p *parser) attribute(name string, v pcommon.Value) (err error) {
 		calls := int(n)
 		s.ModelCalls = &calls
 		return err
+	case attrBiased:
+		return boolean(&s.Biased, v)
 	case attrSampling:
 		probability, err := amount(v)
 		if err == nil && *probability > 1 {

@@ -45,6 +45,8 @@ type Summary struct {
 	CostUSD             *float64
 	ModelCalls          *int
 	SamplingProbability float64 // 0 not said
+	// Biased: the run's spans were kept with different probabilities, or by a tail sampler.
+	Biased bool
 }
 
 // ToolCount counts a run's calls of one tool with one result: ok or a failure class.

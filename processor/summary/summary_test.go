@@ -33,7 +33,7 @@ func full() *Summary {
 		ToolCalls:  []ToolCount{{"search_docs", "ok", 3}, {"mcp/get.status", "bad_args", 1}},
 		Tokens:     []TokenCount{{"gpt-4.1-mini", "input", 1200}, {"gpt-4.1-mini", "output", 0}},
 
-		DurationSeconds: pointer(2.5), CostUSD: pointer(0.0125), ModelCalls: pointer(4), SamplingProbability: 0.25,
+		DurationSeconds: pointer(2.5), CostUSD: pointer(0.0125), ModelCalls: pointer(4), SamplingProbability: 0.25, Biased: true,
 	}
 	s.SpanID = SpanID(s.Run, s.Results)
 	return s
