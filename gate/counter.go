@@ -25,7 +25,9 @@ import (
 //
 // Cost: the server scans each sample of the window three times. The answer of a
 // 30 day window has 3 × 99 numbers a series, and for each hour in which one of
-// the service's series was reset up to that hour's raw samples of them all.
+// the service's series was reset up to that hour's raw samples of them all. The
+// seven SLOs of one agent, a month at 15 s, take between one and two seconds on
+// one core.
 type reader struct {
 	api Prometheus
 }

@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"context"
+	"errors"
 	"net/http/httptest"
 	"sort"
 	"testing"
@@ -74,8 +75,15 @@ func store(t testing.TB, e *engine.Engine, streams []stream) {
 		}
 	}
 	sort.SliceStable(rows, func(i, j int) bool { return rows[i].at.Before(rows[j].at) })
-	appender := e.DB().Appender(context.Background())
-	for _, r := range rows {
+	ctx := context.Background()
+	appender := e.DB().Appender(ctx)
+	for i, r := range rows {
+		if i%1_000_000 == 999_999 { // as a server does, or the head would hold a month
+			if err := errors.Join(appender.Commit(), e.DB().Compact(ctx)); err != nil {
+				t.Fatal(err)
+			}
+			appender = e.DB().Appender(ctx)
+		}
 		if _, err := appender.Append(0, r.labels, r.at.UnixMilli(), r.value); err != nil {
 			t.Fatal(err)
 		}

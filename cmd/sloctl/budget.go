@@ -150,7 +150,7 @@ func budgetRow(b gate.Budget, split string) []terminal.Cell {
 		add(value, terminal.Plain)
 	}
 	colour := statusColours[b.Status]
-	add(terminal.Percent(b.Objective.Decimal), terminal.Plain)
+	add(terminal.ExactPercent(b.Objective.Decimal), terminal.Plain)
 	for _, n := range []int64{b.Good, b.Bad, b.Unknown, b.Excluded} {
 		add(terminal.Integer(n), terminal.Plain)
 	}

@@ -81,7 +81,7 @@ func writeExplanation(w io.Writer, e explain.Explanation) error {
 		name += " in " + e.Environment
 	}
 	fmt.Fprintf(w, "%s: %s.\n", terminal.Paint(name, terminal.Bold, colours), e.Promise)
-	fmt.Fprintf(w, "Over %s, %s of the runs may be bad: %s.\n", e.Window, percentage(one.Sub(exact(e.Objective))), tolerated(e))
+	fmt.Fprintf(w, "Over %s, %s of the runs may be bad: %s.\n", e.Window, terminal.ExactPercent(one.Sub(exact(e.Objective))), tolerated(e))
 	fmt.Fprintf(w, "The gate needs %s to say that it is met.\n", runs(e.SmallestSample))
 	fmt.Fprintf(w, "It costs %d exporter series an agent and Collector, %d recorded series and %d alert rules.\n", e.Series.Exporter, e.Series.Recorded, e.Series.Alerts)
 	if len(e.Tiers) == 0 {
@@ -100,7 +100,7 @@ func writeExplanation(w io.Writer, e explain.Explanation) error {
 	for _, x := range e.Tiers {
 		row := []terminal.Cell{
 			{Text: x.Name}, {Text: x.Severity, Colour: severityColours[x.Severity]}, {Text: x.Long + " and " + x.Short},
-			{Text: percentage(exact(x.Threshold))}, {Text: terminal.Decimal(exact(x.Burn)) + "×"}, {Text: percentage(exact(x.BudgetShare))},
+			{Text: terminal.ExactPercent(exact(x.Threshold))}, {Text: terminal.Decimal(exact(x.Burn)) + "×"}, {Text: terminal.ExactPercent(exact(x.BudgetShare))},
 			{Text: known(x.FailuresInARow)}, {Text: known(x.RunsAtThreshold)},
 		}
 		for _, at := range x.Traffic {
@@ -143,8 +143,6 @@ func tolerated(e explain.Explanation) string {
 var one = decimal.NewFromInt(1)
 
 func exact(n json.Number) decimal.Decimal { return decimal.RequireFromString(string(n)) }
-
-func percentage(d decimal.Decimal) string { return d.Shift(2).String() + "%" }
 
 func runs(n int64) string {
 	return terminal.Integer(n) + " " + map[bool]string{true: "run", false: "runs"}[n == 1]

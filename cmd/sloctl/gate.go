@@ -92,7 +92,7 @@ func writeReport(w io.Writer, r gate.Report) error {
 				name += " (" + v.Split.Value + ")"
 			}
 			t.Rows = append(t.Rows, []terminal.Cell{
-				{Text: name}, {Text: terminal.Percent(v.Objective.Decimal)}, {Text: terminal.Integer(v.Good)}, {Text: terminal.Integer(v.Bad)},
+				{Text: name}, {Text: terminal.ExactPercent(v.Objective.Decimal)}, {Text: terminal.Integer(v.Good)}, {Text: terminal.Integer(v.Bad)},
 				{Text: terminal.Percent(v.Remaining.Decimal)}, {Text: string(v.Decision), Colour: decisionColours[v.Decision]}, {Text: v.Why},
 			})
 		}

@@ -79,3 +79,15 @@ func goodsToReset(t rules.Tier, perHour int) int {
 	}
 	return short
 }
+
+// At is how the tier of that name behaves at a number of runs an hour; nil when
+// the SLO has no such tier.
+func At(f *slo.File, o *slo.Objective, tier string, perHour int) *Traffic {
+	for _, t := range rules.Tiers(f, o) {
+		if t.Name == tier {
+			at := traffic(t, o, perHour)
+			return &at
+		}
+	}
+	return nil
+}

@@ -10,9 +10,24 @@ import (
 
 var hundred = decimal.NewFromInt(100)
 
-// Percent writes a fraction of one for people: 99.9%, −1,400%. Digits that
-// nobody can use are rounded away.
-func Percent(fraction decimal.Decimal) string { return Decimal(fraction.Mul(hundred)) + "%" }
+// Percent writes a measured fraction of one for people: 99.9%, -1,400%. Digits
+// that nobody can use are rounded away, but never so that what is not all or
+// nothing looks like it.
+func Percent(fraction decimal.Decimal) string {
+	p := fraction.Mul(hundred)
+	if text := Decimal(p); text != "100" && text != "0" || p.Equal(hundred) || p.IsZero() {
+		return text + "%"
+	}
+	for places := int32(2); places < 8; places++ {
+		if r := p.Round(places); !r.Equal(hundred) && !r.IsZero() {
+			return r.String() + "%"
+		}
+	}
+	return p.String() + "%"
+}
+
+// ExactPercent writes a fraction that a file names, such as 99.99%.
+func ExactPercent(fraction decimal.Decimal) string { return fraction.Mul(hundred).String() + "%" }
 
 // Decimal rounds to three significant digits, or to whole numbers above 100.
 func Decimal(d decimal.Decimal) string {
@@ -24,8 +39,8 @@ func Decimal(d decimal.Decimal) string {
 	case size.GreaterThanOrEqual(decimal.NewFromInt(1)):
 		places = 2
 	default:
-		places = 2
-		for size.LessThan(decimal.New(1, -1)) && places < 6 {
+		places = 3
+		for size.LessThan(decimal.New(1, -1)) && places < 7 {
 			size, places = size.Shift(1), places+1
 		}
 	}
