@@ -1,0 +1,380 @@
+package backtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	engine "github.com/prometheus/prometheus/promql"
+	promrules "github.com/prometheus/prometheus/rules"
+
+	"github.com/agentslo/agentslo/rules"
+)
+
+// Traffic is what the exporters of the simulated time show.
+type Traffic interface {
+	// Scrape appends what a Prometheus has scraped after from, up to and
+	// including to. It is called for consecutive stretches of time.
+	Scrape(ctx context.Context, from, to time.Time, into *Storage) error
+}
+
+// Firing is one alert from its first firing evaluation to the first that no
+// longer had it.
+type Firing struct {
+	Labels     labels.Labels
+	Start, End time.Time // End is zero if it still fires at the end of the replay
+}
+
+// Replay evaluates rule groups over traffic in simulated time.
+type Replay struct {
+	Groups     []rules.Group
+	Traffic    Traffic
+	Start, End time.Time     // the first and the last evaluation
+	Step       time.Duration // between evaluations
+	Wanted     []string      // PromQL whose recorded series are kept for [Replay.Query]
+	// Progress, if set, is told the time up to which everything is evaluated.
+	Progress func(time.Time)
+	// Until, if set, ends the replay early when it is true for what fired so far.
+	Until func([]Firing) bool
+
+	plan    *plan
+	storage *Storage
+	engine  *engine.Engine
+	active  map[firingKey]int // into firings
+	firings []Firing
+}
+
+type firingKey struct {
+	rule int
+	hash uint64
+}
+
+// stretch is how much time is evaluated at once.
+const stretch = 24 * time.Hour
+
+// Run evaluates the rules and returns what fired, in order of time. Its error
+// is that of the traffic, of a rule that cannot be evaluated, or the context's.
+func (r *Replay) Run(ctx context.Context) ([]Firing, error) {
+	var err error
+	if r.plan, err = newPlan(r.Groups, r.Wanted); err != nil {
+		return nil, err
+	}
+	r.storage = NewStorage()
+	r.active = map[firingKey]int{}
+	r.engine = newEngine()
+	defer func() { _ = r.engine.Close() }()
+
+	// Rules with a memory are stepped ahead of those that only read.
+	split := 0
+	for i, b := range r.plan.blocks {
+		if b.stepped {
+			split = i + 1
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ahead := make(chan span, 1)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		defer close(ahead)
+		scraped := r.Start.Add(-time.Minute)
+		for from := r.Start; !from.After(r.End); from = from.Add(stretch) {
+			s := span{from, minTime(from.Add(stretch-r.Step), r.End)}
+			if err := r.Traffic.Scrape(ctx, scraped, s.to, r.storage); err != nil {
+				cancel(err)
+				return
+			}
+			scraped = s.to
+			for i := range split {
+				if err := r.evaluate(ctx, i, s); err != nil {
+					cancel(err)
+					return
+				}
+			}
+			select {
+			case ahead <- s:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	for s := range ahead {
+		for i := split; i < len(r.plan.blocks) && err == nil; i++ {
+			err = r.evaluate(ctx, i, s)
+		}
+		if err != nil {
+			cancel(err)
+			break
+		}
+		for name, back := range r.plan.keep {
+			if back != always {
+				r.storage.forget(name, s.to.Add(-back-time.Hour).UnixMilli())
+			}
+		}
+		if r.Progress != nil {
+			r.Progress(s.to)
+		}
+		if r.Until != nil && r.Until(r.firings) {
+			cancel(errEnough)
+			break
+		}
+	}
+	wait.Wait()
+	if cause := context.Cause(ctx); cause != nil && cause != errEnough {
+		return nil, cause
+	}
+	return r.firings, nil
+}
+
+var errEnough = fmt.Errorf("enough")
+
+func newEngine() *engine.Engine {
+	return engine.NewEngine(engine.EngineOpts{
+		MaxSamples: 1 << 40, Timeout: 24 * time.Hour, LookbackDelta: lookback, EnableAtModifier: true, EnableNegativeOffset: true,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() }, Parser: promql,
+	})
+}
+
+// span is a stretch of evaluations, both ends included.
+type span struct{ from, to time.Time }
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func (r *Replay) evaluate(ctx context.Context, index int, s span) error {
+	b := r.plan.blocks[index]
+	if !b.stepped {
+		for i, one := range b.rules {
+			if err := r.over(ctx, index<<16|i, one, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for at := s.from; !at.After(s.to); at = at.Add(r.Step) {
+		for i, one := range b.rules {
+			if err := r.once(ctx, index<<16|i, one, at); err != nil {
+				return fmt.Errorf("rule %s at %s: %w", one.name, at.Format(time.RFC3339), err)
+			}
+		}
+	}
+	return nil
+}
+
+// once evaluates a rule at an instant.
+func (r *Replay) once(ctx context.Context, id int, one *rule, at time.Time) error {
+	q, err := r.engine.NewInstantQuery(ctx, r.storage, nil, one.text, at)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	vector, err := q.Exec(ctx).Vector()
+	if err != nil {
+		return err
+	}
+	if one.alerting != nil {
+		return r.alert(ctx, id, one, at, vector)
+	}
+	shown := make(map[uint64]labels.Labels, len(vector))
+	for _, sample := range vector {
+		ls := one.output(sample.Metric)
+		h := ls.Hash()
+		if _, twice := shown[h]; twice {
+			return promrules.ErrDuplicateRecordingLabelSet
+		}
+		shown[h] = ls
+		r.storage.Append(ls, at.UnixMilli(), sample.F)
+	}
+	for h, ls := range one.shown {
+		if _, ok := shown[h]; !ok {
+			r.storage.Append(ls, at.UnixMilli(), stale)
+		}
+	}
+	one.shown = shown
+	return nil
+}
+
+// output is the recorded series for one of the expression's.
+func (one *rule) output(metric labels.Labels) labels.Labels {
+	h := metric.Hash()
+	if ls, ok := one.outputs[h]; ok {
+		return ls
+	}
+	b := labels.NewBuilder(metric)
+	b.Set(labels.MetricName, one.name)
+	one.labels.Range(func(l labels.Label) { b.Set(l.Name, l.Value) })
+	ls := b.Labels()
+	one.outputs[h] = ls
+	return ls
+}
+
+// over evaluates a rule over a stretch of time.
+func (r *Replay) over(ctx context.Context, id int, one *rule, s span) error {
+	q, err := r.engine.NewRangeQuery(ctx, r.storage, nil, one.text, s.from, s.to, r.Step)
+	if err != nil {
+		return fmt.Errorf("rule %s: %w", one.name, err)
+	}
+	defer q.Close()
+	matrix, err := q.Exec(ctx).Matrix()
+	if err != nil {
+		return fmt.Errorf("rule %s: %w", one.name, err)
+	}
+	if one.alerting != nil {
+		return r.alertOver(ctx, id, one, s, matrix)
+	}
+	return r.record(one, s, matrix)
+}
+
+// record appends what a range query found, and a stale marker where a series
+// ends.
+func (r *Replay) record(one *rule, s span, matrix engine.Matrix) error {
+	step, from := r.Step.Milliseconds(), s.from.UnixMilli()
+	n := int((s.to.UnixMilli()-from)/step) + 1
+	type column struct {
+		labels labels.Labels
+		values []float64
+		there  []bool
+	}
+	columns := make(map[uint64]*column, len(matrix))
+	for _, x := range matrix {
+		ls := one.output(x.Metric)
+		h := ls.Hash()
+		c := columns[h]
+		if c == nil {
+			c = &column{ls, make([]float64, n), make([]bool, n)}
+			columns[h] = c
+		}
+		for _, p := range x.Floats {
+			i := int((p.T - from) / step)
+			if c.there[i] {
+				return fmt.Errorf("rule %s: %w", one.name, promrules.ErrDuplicateRecordingLabelSet)
+			}
+			c.values[i], c.there[i] = p.F, true
+		}
+	}
+	for h, ls := range one.shown {
+		if columns[h] == nil {
+			columns[h] = &column{ls, make([]float64, n), make([]bool, n)}
+		}
+	}
+	shown := make(map[uint64]labels.Labels, len(columns))
+	for h, c := range columns {
+		_, before := one.shown[h]
+		times, values := make([]int64, 0, n), make([]float64, 0, n)
+		for i, there := range c.there {
+			switch {
+			case there:
+				times, values = append(times, from+int64(i)*step), append(values, c.values[i])
+			case before:
+				times, values = append(times, from+int64(i)*step), append(values, stale)
+			}
+			before = there
+		}
+		if before {
+			shown[h] = c.labels
+		}
+		r.storage.appendTo(c.labels, times, values)
+	}
+	one.shown = shown
+	return nil
+}
+
+// alertOver hands the alerting rule the vector of each evaluation. Where it is
+// empty and nothing is active there is nothing to do.
+func (r *Replay) alertOver(ctx context.Context, id int, one *rule, s span, matrix engine.Matrix) error {
+	step, from := r.Step.Milliseconds(), s.from.UnixMilli()
+	n := int((s.to.UnixMilli()-from)/step) + 1
+	vectors := make([]engine.Vector, n)
+	for _, x := range matrix {
+		for _, p := range x.Floats {
+			i := (p.T - from) / step
+			vectors[i] = append(vectors[i], engine.Sample{Metric: x.Metric, T: p.T, F: p.F})
+		}
+	}
+	busy := len(one.alerting.ActiveAlerts()) > 0
+	for i, vector := range vectors {
+		if len(vector) == 0 && !busy {
+			continue
+		}
+		if err := r.alert(ctx, id, one, s.from.Add(time.Duration(i)*r.Step), vector); err != nil {
+			return fmt.Errorf("alert %s: %w", one.name, err)
+		}
+		busy = one.alerting.HoldDuration() > 0 || len(one.alerting.ActiveAlerts()) > 0
+	}
+	return nil
+}
+
+func (r *Replay) alert(ctx context.Context, id int, one *rule, at time.Time, vector engine.Vector) error {
+	answer := func(context.Context, string, time.Time) (engine.Vector, error) { return vector, nil }
+	samples, err := one.alerting.Eval(ctx, 0, at, answer, nil, 0)
+	if err != nil {
+		return err
+	}
+	shown := make(map[uint64]labels.Labels, len(samples))
+	for _, sample := range samples {
+		shown[sample.Metric.Hash()] = sample.Metric
+		r.storage.Append(sample.Metric, at.UnixMilli(), sample.F)
+	}
+	for h, ls := range one.shown {
+		if _, ok := shown[h]; !ok {
+			r.storage.Append(ls, at.UnixMilli(), stale)
+		}
+	}
+	one.shown = shown
+
+	firing := map[uint64]bool{}
+	for _, a := range one.alerting.ActiveAlerts() {
+		if a.State != promrules.StateFiring {
+			continue
+		}
+		h := a.Labels.Hash()
+		firing[h] = true
+		if _, ok := r.active[firingKey{id, h}]; !ok {
+			r.active[firingKey{id, h}] = len(r.firings)
+			r.firings = append(r.firings, Firing{Labels: a.Labels, Start: at})
+		}
+	}
+	for key, i := range r.active {
+		if key.rule == id && !firing[key.hash] {
+			r.firings[i].End = at
+			delete(r.active, key)
+		}
+	}
+	return nil
+}
+
+// Point is the value of a series at a time.
+type Point struct {
+	Time  time.Time
+	Value float64
+}
+
+// Query evaluates one of the wanted expressions over the whole replay, after
+// it has run. It yields the points of the expression's only series, or nothing.
+func (r *Replay) Query(ctx context.Context, expr string, step time.Duration) ([]Point, error) {
+	e := newEngine()
+	defer func() { _ = e.Close() }()
+	q, err := e.NewRangeQuery(ctx, r.storage, nil, expr, r.Start, r.End, step)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	matrix, err := q.Exec(ctx).Matrix()
+	if err != nil {
+		return nil, err
+	}
+	if len(matrix) == 0 {
+		return nil, nil
+	}
+	points := make([]Point, len(matrix[0].Floats))
+	for i, p := range matrix[0].Floats {
+		points[i] = Point{time.UnixMilli(p.T).UTC(), p.F}
+	}
+	return points, nil
+}
