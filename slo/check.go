@@ -64,7 +64,7 @@ func checkTies(files []*File) Faults {
 	claims := map[claim][]claimant{}
 	work := 0
 	for _, f := range files {
-		if f.at.badAgents || f.at.badMatch {
+		if f.at.badAgents || f.at.badMatch || onlyRatios(f) {
 			continue
 		}
 		tied := map[*File]bool{}
@@ -95,6 +95,10 @@ func checkTies(files []*File) Faults {
 	return faults
 }
 
+// onlyRatios says whether a file is about no run; one whose SLOs could not be
+// read may be.
+func onlyRatios(f *File) bool { return len(f.SLOs) > 0 && !f.CountsRuns() }
+
 // canBothMatch says whether one run can have all attributes that both files ask for.
 func canBothMatch(a, b *File) bool {
 	for name, value := range a.Match {
@@ -111,7 +115,7 @@ func checkRuns(files []*File) Faults {
 	var faults Faults
 	var first *File
 	for _, f := range files {
-		if f.at.badRuns {
+		if f.at.badRuns || onlyRatios(f) {
 			continue
 		}
 		if first == nil {

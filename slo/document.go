@@ -82,11 +82,33 @@ func (r *reader) document(n *yaml.Node) *File {
 			r.fault(n, "%s is missing; add it, such as %s", required.name, required.example)
 		}
 	}
+	for name, e := range found {
+		f.at.note(e, name)
+	}
 	// An SLO's own faults need the file's windows and waits.
 	if slos != nil {
 		r.objectives(f, slos)
 	}
+	r.ratios(f, found)
 	return f
+}
+
+// aboutRuns are the keys of a file that say something about runs of agents.
+var aboutRuns = []string{"agents", "aliases", "match", "sampling", "runs", "dimensions", "exclude", "max_excluded", "tools", "prices", "outcomes"}
+
+// ratios finds keys that ratio SLOs make void.
+func (r *reader) ratios(f *File, found map[string]entry) {
+	if len(f.SLOs) > 0 && !f.CountsRuns() {
+		for _, name := range aboutRuns {
+			if e, ok := found[name]; ok {
+				r.fault(e.key, "%s is about runs of agents; all SLOs of this file are ratios of other counters", name)
+			}
+		}
+	}
+	i := slices.IndexFunc(f.SLOs, func(o Objective) bool { return !o.CountsRuns() })
+	if e, ok := found["by"]; ok && i >= 0 && len(f.By) > 0 {
+		r.fault(e.key, "by: an SLO of kind ratio has no agents to split by; put %s into a document of its own", clip(f.SLOs[i].Name))
+	}
 }
 
 // name reads a name that ends up in label values, file names and queries.

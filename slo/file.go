@@ -1,6 +1,8 @@
 package slo
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -157,6 +159,8 @@ type Objective struct {
 	When      *Program // nil: always
 	Alert     Alert
 	Line, Col int // where the SLO stands in its file
+	// Description is for people, "" when there is none.
+	Description string
 
 	// Evaluations, Combine, Wait and ExpectedCoverage belong to correctness and grounding.
 	Evaluations      []Evaluation
@@ -170,6 +174,25 @@ type Objective struct {
 	Repeats   int            // no_progress; default 3
 	PerTool   map[string]int // no_progress: tool glob → repeats
 	Good      *Program       // custom
+	Events    *Events        // ratio
+}
+
+// CountsRuns says whether the SLO is about runs of agents; a ratio SLO counts
+// the events of other services.
+func (o *Objective) CountsRuns() bool { return o.SLI != KindRatio }
+
+// CountsRuns says whether any SLO of the file is about runs of agents. A file
+// whose SLOs are all ratios has no run.
+func (f *File) CountsRuns() bool {
+	return slices.ContainsFunc(f.SLOs, func(o Objective) bool { return o.CountsRuns() })
+}
+
+// Position is where a key of the file stands, such as Position("tools") or
+// Position("slos", "latency", "when"), line and column from 1. It is not ok
+// when the file does not have the key.
+func (f *File) Position(keys ...string) (line, column int, ok bool) {
+	at, ok := f.at.keys[strings.Join(keys, keySeparator)]
+	return at[0], at[1], ok
 }
 
 // Budget is 1 − objective, the tolerated share of bad events.
@@ -217,4 +240,8 @@ type Policy struct {
 }
 
 // Kinds lists the SLI kinds that a file may name.
-var Kinds = []string{"completion", "correctness", "latency", "grounding", "cost", "tool_free", "no_progress", "custom"}
+var Kinds = []string{"completion", "correctness", "latency", "grounding", "cost", "tool_free", "no_progress", "custom", KindRatio}
+
+// KindRatio is the kind of an SLO about other services than agents: it counts
+// events in any Prometheus counters. The processor and the exporter leave it out.
+const KindRatio = "ratio"

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -22,11 +23,16 @@ var kindKeys = map[string]struct {
 	"tool_free":   {},
 	"no_progress": {[]string{"repeats", "per_tool"}, nil},
 	"custom":      {[]string{"good"}, []string{"good"}},
+	KindRatio:     {[]string{"events"}, []string{"events"}},
 }
+
+// runKeys are the keys of SLOs about runs of agents, whatever their kind.
+var runKeys = []string{"agents", "when"}
 
 var keyExamples = map[string]string{
 	"evaluations": "evaluations: [{name: correctness, min_score: 0.7}]", "threshold": "threshold: 30s",
 	"max_usd": "max_usd: 0.25", "good": "good: 'run.tool_calls <= 20'", "objective": "objective: 99%",
+	"events": "events: " + eventsExample,
 }
 
 func (r *reader) objectives(f *File, n *yaml.Node) {
@@ -59,6 +65,7 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 	keys := []key{
 		{"sli", func(*yaml.Node, string) {}},
 		{"objective", func(v *yaml.Node, what string) { o.Target, _ = r.target(v, what) }},
+		{"description", func(v *yaml.Node, what string) { o.Description = r.description(v, what) }},
 		{"agents", func(v *yaml.Node, what string) { o.Agents, _ = r.globs(v, what, `["triage"]`) }},
 		{"when", func(v *yaml.Node, what string) { o.When = r.expression(v, what) }},
 		{"alert", func(v *yaml.Node, what string) {
@@ -94,9 +101,19 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 		}},
 		{"per_tool", func(v *yaml.Node, what string) { o.PerTool = r.perTool(v, what) }},
 		{"good", func(v *yaml.Node, what string) { o.Good = r.expression(v, what) }},
+		{"events", func(v *yaml.Node, what string) { o.Events = r.events(v, what) }},
 	}
 	kind, known := kindKeys[o.SLI]
 	var foreign []entry
+	if o.SLI == KindRatio {
+		keys = slices.DeleteFunc(keys, func(k key) bool { return slices.Contains(runKeys, k.name) })
+		for _, e := range entries {
+			if slices.Contains(runKeys, e.key.Value) {
+				r.fault(e.key, "%s is about runs of agents; an SLO of kind ratio counts the events of other services", e.key.Value)
+				foreign = append(foreign, e)
+			}
+		}
+	}
 	for _, k := range own {
 		if !known || slices.Contains(kind.allowed, k.name) {
 			keys = append(keys, k)
@@ -108,6 +125,9 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 	entries = slices.DeleteFunc(entries, func(e entry) bool { return slices.Contains(foreign, e) })
 
 	found := r.readKeys(entries, what, keys)
+	for name, e := range found {
+		f.at.note(e, "slos", o.Name, name)
+	}
 	for _, name := range slices.Concat([]string{"objective"}, kind.required) {
 		if _, ok := found[name]; !ok {
 			r.fault(e.key, "%s is missing in %s; add it, such as %s", name, what, keyExamples[name])
@@ -191,6 +211,67 @@ func (r *reader) threshold(f *File, n *yaml.Node, what string) time.Duration {
 		r.fault(n, "%s: %s is longer than runs.max_age (%s): no run could ever be found too slow", what, FormatDuration(d), FormatDuration(f.Runs.MaxAge))
 	}
 	return d
+}
+
+const maxDescription = 1050 // characters; what other formats allow
+
+func (r *reader) description(n *yaml.Node, what string) string {
+	s, ok := r.text(n, what)
+	if ok && utf8.RuneCountInString(s) > maxDescription {
+		r.fault(n, "%s has at most %d characters", what, maxDescription)
+	}
+	return strings.TrimSpace(s)
+}
+
+const eventsExample = `{bad: ['http_requests_total{job="api",code=~"5.."}'], total: ['http_requests_total{job="api"}']}`
+
+// events reads the counters of a ratio SLO.
+func (r *reader) events(n *yaml.Node, what string) *Events {
+	e := &Events{}
+	list := func(to *[]Selector) func(*yaml.Node, string) {
+		return func(v *yaml.Node, what string) { *to = r.selectors(v, what) }
+	}
+	found := r.mapping(n, what, eventsExample, []key{
+		{string(RoleGood), list(&e.Good)}, {string(RoleBad), list(&e.Bad)}, {string(RoleTotal), list(&e.Total)},
+	})
+	if found != nil && len(found) != 2 {
+		r.fault(n, "%s has %d of good, bad and total; it needs two, from which the third follows, such as %s", what, len(found), eventsExample)
+		return e
+	}
+	// The same counter in good and in bad would count each event as both.
+	for _, s := range e.Good {
+		for i, b := range e.Bad {
+			if s.String() == b.String() {
+				r.fault(r.resolve(found["bad"].value).Content[i], "%s: %s is good as well", what, clip(b.String()))
+			}
+		}
+	}
+	return e
+}
+
+func (r *reader) selectors(n *yaml.Node, what string) []Selector {
+	var selectors []Selector
+	before := len(r.faults)
+	ok := r.list(n, what, `['http_requests_total{job="api"}']`, func(item *yaml.Node) {
+		text, ok := r.text(item, "an item of "+what)
+		if !ok {
+			return
+		}
+		s, err := ParseSelector(text)
+		if err != nil {
+			r.fault(item, "%s: %s", what, err)
+			return
+		}
+		if slices.ContainsFunc(selectors, func(o Selector) bool { return o.String() == s.String() }) {
+			r.fault(item, "%s stands twice in %s", clip(s.String()), what)
+			return
+		}
+		selectors = append(selectors, s)
+	})
+	if ok && len(selectors) == 0 && len(r.faults) == before {
+		r.fault(n, "%s names no counter; add one, such as http_requests_total{job=\"api\"}", what)
+	}
+	return selectors
 }
 
 // One call is no repetition.

@@ -266,6 +266,16 @@ type positions struct {
 	runsLine, runsColumn     int
 	badAgents, badRuns       bool // faulty themselves: not compared
 	badMatch                 bool
+	keys                     map[string][2]int // see [File.Position]
+}
+
+const keySeparator = "\x00" // in no key
+
+func (p *positions) note(e entry, keys ...string) {
+	if p.keys == nil {
+		p.keys = map[string][2]int{}
+	}
+	p.keys[strings.Join(keys, keySeparator)] = [2]int{e.key.Line, e.key.Column}
 }
 
 const apiVersion, fileKind = "agentslo/v1", "AgentSLO"

@@ -220,6 +220,7 @@ var keyPlaces = map[string]string{
 	"window": "the top level of the file", "environment": "the top level of the file", "dimensions": "the top level of the file",
 	"exclude": "the top level of the file", "prices": "the top level of the file", "labels": "the top level of the file, or alerting.page and alerting.ticket",
 	"objective": "an SLO in slos", "evaluations": "an SLO in slos", "threshold": "an SLO in slos", "max_usd": "an SLO in slos",
+	"bad": "events of an SLO of kind ratio", "total": "events of an SLO of kind ratio",
 }
 
 // text reads a string that is not empty.

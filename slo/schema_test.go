@@ -119,6 +119,7 @@ func TestSchemaHasTheKeysOfTheParser(t *testing.T) {
 		"/$defs/price":               "prices: {m: {zz: 1}}" + rest,
 		"/$defs/dimension":           "dimensions: {d: {zz: 1}}" + rest,
 		"/$defs/exclusion":           "exclude: [{zz: 1}]" + rest,
+		"/$defs/events":              "service: a\nslos: {ratio: {events: {zz: 1}}}",
 		"/$defs/evaluation":          "service: a\nslos: {correctness: {evaluations: [{zz: 1}]}}",
 	}
 	for _, kind := range slo.Kinds {
@@ -221,6 +222,9 @@ func TestSchemaAgreesOnValues(t *testing.T) {
 		"slos: {completion: {objective: 99%%, agents: %s}}":                                           lists,
 		"slos: {completion: {objective: 99%%, when: %s}}":                                             {"'true'", "true", "''", "~"},
 		"slos: {custom: {objective: 99%%, good: %s}}":                                                 {"'true'", "true", "''", "~"},
+		"slos: {completion: {objective: 99%%, description: %s}}":                                      append(texts, strings.Repeat("ä", 1050), strings.Repeat("ä", 1051)),
+		"slos: {ratio: {objective: 99%%, events: %s}}":                                                {"{good: [a], bad: [b]}", "{good: [a], total: [b]}", "{bad: [a], total: [b]}", "{total: [b]}", "{}", "{good: [a], bad: [b], total: [c]}", "~", "[a]", "{bad: a, total: b}", "{bad: [], total: [a]}", "{bad: ['a{x=\"1\"}'], total: [a, b]}", "{bad: ['sum(a)'], total: [a]}", "{bad: ['a[5m]'], total: [a]}", "{bad: ['{x=\"1\"}'], total: [a]}", "{bad: [a, a], total: [a]}", "{bad: [1], total: [a]}"},
+		"slos: {ratio: {objective: 99%%, events: {bad: [a], total: [a]}, %s}}":                        {"alert: none", "when: 'true'", "agents: [a]", "good: 'true'", "wait: 1h"},
 		"slos: {cost: {objective: 99%%, max_usd: %s}}":                                                numbers,
 		"slos: {no_progress: {objective: 99%%, repeats: %s}}":                                         integers,
 		"slos: {no_progress: {objective: 99%%, per_tool: {a: %s}}}":                                   integers,

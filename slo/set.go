@@ -18,7 +18,8 @@ type Set struct{ Files []*File }
 // this order: the agent glob that matches (a whole name before a glob, a glob
 // with more literal characters before one with less), the number of match
 // entries, and whether the file names an environment. [Load] refuses files
-// between which this leaves a tie.
+// between which this leaves a tie. A file whose SLOs are all ratios of other
+// counters has no run.
 func (s *Set) Match(service, environment, agent string, attribute func(name string) (string, bool)) *File {
 	_ = service // part of a run's identity; the budget's service is the file's own
 	var (
@@ -26,7 +27,7 @@ func (s *Set) Match(service, environment, agent string, attribute func(name stri
 		bestRank rank
 	)
 	for _, f := range s.Files {
-		if f.Environment != "" && f.Environment != environment {
+		if f.Environment != "" && f.Environment != environment || !f.CountsRuns() {
 			continue
 		}
 		r, ok := f.rankOf(agent)
@@ -140,8 +141,10 @@ func (f *File) programs() []*Program {
 
 // Runs is what makes a run; all files of a set agree on it.
 func (s *Set) Runs() Runs {
-	if len(s.Files) == 0 {
-		return DefaultRuns()
+	for _, f := range s.Files {
+		if f.CountsRuns() {
+			return f.Runs
+		}
 	}
-	return s.Files[0].Runs
+	return DefaultRuns()
 }
