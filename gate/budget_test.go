@@ -203,7 +203,7 @@ func TestShortRetention(t *testing.T) {
 	if b.Good != 40 || b.Bad != 1 {
 		t.Errorf("%d good, %d bad", b.Good, b.Bad)
 	}
-	if len(b.Notes) != 1 || !strings.Contains(b.Notes[0], "keeps samples for 5 days, shorter than the window") {
+	if len(b.Notes) != 1 || !strings.Contains(b.Notes[0], "keeps samples for 5 days, less than the window") {
 		t.Errorf("notes: %q", b.Notes)
 	}
 }

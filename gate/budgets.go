@@ -107,7 +107,7 @@ func selected(f *slo.File, names []string) []*slo.Objective {
 func counters(set *slo.Set, f *slo.File, objectives []*slo.Objective, by string) selector {
 	sel := selector{metric: eventsMetric}
 	if by != "" && by != "agent" {
-		sel.metric = byDimension(by)
+		sel.metric, sel.dimension = byDimension(by), by
 	}
 	sel = sel.equal("slo_service", f.Service)
 	if f.Environment != "" {
@@ -272,7 +272,7 @@ func (l ledger) exhaustedIn(a account, budget slo.Decimal, window slo.Window, at
 // notes says what the reader of the numbers must know.
 func (b *Budget) notes(h history) {
 	if b.from.Before(h.kept) {
-		b.Notes = append(b.Notes, fmt.Sprintf("Prometheus keeps samples for %s, shorter than the window: what was counted before is missing", wordsFor(h.retention)))
+		b.Notes = append(b.Notes, fmt.Sprintf("Prometheus keeps samples for %s, less than the window: what was counted before is missing", wordsFor(h.retention)))
 	}
 	if seen := h.lastSeen(); b.at.Sub(seen) >= staleAfter {
 		b.stale = true

@@ -100,12 +100,15 @@ func (r reader) read(ctx context.Context, sel selector, grids []grid) (history, 
 			return history{}, readError(err)
 		}
 	}
+	begun, err := r.begun(ctx, sel, h, before, grids[len(grids)-1].last)
+	if err != nil {
+		return history{}, err
+	}
 	for _, s := range all {
 		previous, known := before[s.labels.Fingerprint()]
-		if !known && s.stretches[0].start().Before(h.kept) {
-			previous = s.stretches[0].first // what it counted before is not kept
+		if !known {
+			previous = begun[s]
 		}
-		// Else it was born inside the window, at 0.
 		for i := range s.stretches {
 			st := &s.stretches[i]
 			st.increase = int64(math.Round(join(previous, st.first) + st.rise))

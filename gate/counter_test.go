@@ -74,7 +74,7 @@ func TestCountsAreExact(t *testing.T) {
 				for replica := range 3 {
 					for _, verdict := range slo.Verdicts {
 						s := stream{labels: map[string]string{
-							"slo_service": "support", "environment": "prod", "agent": fmt.Sprint("a", replica%2), "slo": "completion",
+							"slo_service": "support", "environment": "prod", "agent": fmt.Sprint("a", replica), "slo": "completion",
 							"verdict": verdict.String(), "instance": fmt.Sprint("collector-", replica),
 						}}
 						s.samples = scrapes(r, end.Add(-length*5/4-3*time.Hour), end.Add(2*time.Minute), max(length/2000, time.Minute))
@@ -116,6 +116,61 @@ func TestCountsAreExact(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A Collector comes back from its checkpoint in a pod of another name: its
+// counters go on, and do not count twice.
+func TestRestoredUnderAnotherName(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return end.Add(-d) }
+	counter := func(instance string, samples ...sample) stream {
+		return stream{labels: map[string]string{
+			"slo_service": "support", "environment": "prod", "agent": "main", "slo": "completion", "verdict": "good", "instance": instance,
+		}, samples: samples}
+	}
+	const m, h = time.Minute, time.Hour
+	for name, c := range map[string]struct {
+		streams []stream
+		want    int64
+	}{
+		// 510 runs in all: 500 were seen in pod a, 2 more before it stopped.
+		"one pod": {[]stream{
+			counter("a", sample{ago(50 * h), 0}, sample{ago(30 * h), 500}),
+			counter("b", sample{ago(29 * h), 502}, sample{ago(m), 510}),
+		}, 510},
+		"within the last hour": {[]stream{
+			counter("a", sample{ago(50 * h), 0}, sample{ago(30 * m), 500}),
+			counter("b", sample{ago(20 * m), 502}, sample{ago(m), 510}),
+		}, 510},
+		"twice": {[]stream{
+			counter("a", sample{ago(50 * h), 0}, sample{ago(30 * h), 500}),
+			counter("b", sample{ago(29 * h), 500}, sample{ago(20 * h), 600}),
+			counter("c", sample{ago(19 * h), 600}, sample{ago(m), 601}),
+		}, 601},
+		"two pods": {[]stream{
+			counter("a", sample{ago(50 * h), 0}, sample{ago(30 * h), 500}),
+			counter("b", sample{ago(50 * h), 0}, sample{ago(30 * h), 20}),
+			counter("c", sample{ago(29 * h), 25}, sample{ago(m), 30}),
+			counter("d", sample{ago(29 * h), 505}, sample{ago(m), 510}),
+		}, 540},
+		"a pod that is still there is another": {[]stream{
+			counter("a", sample{ago(50 * h), 0}, sample{ago(m), 10}),
+			counter("b", sample{ago(20 * m), 12}, sample{ago(m), 15}),
+		}, 25},
+		"begun anew": {[]stream{
+			counter("a", sample{ago(50 * h), 0}, sample{ago(30 * h), 500}),
+			counter("b", sample{ago(29 * h), 0}, sample{ago(m), 10}),
+		}, 510},
+		"lower than what is gone": {[]stream{
+			counter("a", sample{ago(50 * h), 0}, sample{ago(30 * h), 500}),
+			counter("b", sample{ago(29 * h), 3}, sample{ago(m), 10}),
+		}, 510},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if b := read(t, serve(t, 90*24*time.Hour, c.streams...), parse(t, support), gate.Options{})[0]; b.Good != c.want {
+				t.Errorf("%d runs, want %d", b.Good, c.want)
+			}
+		})
 	}
 }
 

@@ -18,8 +18,9 @@ func byDimension(name string) string { return "agentslo_events_by_" + name + "_t
 // selector is a PromQL vector selector. Values are quoted, so that no name
 // from a file can leave its matcher.
 type selector struct {
-	metric   string
-	matchers []string
+	metric    string
+	dimension string // label that the metric's family splits by; "" for none
+	matchers  []string
 }
 
 func (s selector) equal(label, value string) selector {

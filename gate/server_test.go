@@ -36,7 +36,7 @@ func TestCountsAreExactOnAServer(t *testing.T) {
 	for replica := range 2 {
 		for _, verdict := range slo.Verdicts {
 			s := stream{labels: map[string]string{
-				"slo_service": "support", "environment": "prod", "agent": "main", "slo": "completion",
+				"slo_service": "support", "environment": "prod", "agent": fmt.Sprint(replica), "slo": "completion",
 				"verdict": verdict.String(), "instance": fmt.Sprint("collector-", replica),
 			}}
 			s.samples = scrapes(r, now.Add(-40*24*time.Hour), now.Add(-time.Minute), 30*time.Minute)
