@@ -96,7 +96,9 @@ func (e *sloExporter) expect() {
 				continue
 			}
 			for i := range f.SLOs {
-				e.book.Expect(f.Service, f.Environment, f.AgentLabel(agent), f.SLOs[i].Name)
+				if f.SLOs[i].CountsRuns() {
+					e.book.Expect(f.Service, f.Environment, f.AgentLabel(agent), f.SLOs[i].Name)
+				}
 			}
 		}
 	}

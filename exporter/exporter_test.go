@@ -592,6 +592,24 @@ func TestFilesSayWhatIsExpected(t *testing.T) {
 	}
 }
 
+// A ratio of other counters has no series of its own here.
+func TestRatiosAreNotExpected(t *testing.T) {
+	path := writeFile(t, `
+service: orders
+environment: prod
+agents: [triage]
+slos:
+  ratio: {objective: 99%, events: {bad: [failed_total], total: [all_total]}}
+  completion: {objective: 99%}
+`)
+	r := started(t, testConfig(func(c *Config) { c.Files = []string{path} }), componenttest.NewNopHost())
+	zeros := map[string]float64{}
+	for _, v := range slo.Verdicts {
+		zeros["completion "+v.String()] = 0
+	}
+	wantEvents(t, r, zeros)
+}
+
 // Scrapes while runs are counted, over HTTP: good and bad are never torn, and
 // what is counted never falls.
 func TestConcurrentConsumeAndScrape(t *testing.T) {

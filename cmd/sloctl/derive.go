@@ -121,7 +121,7 @@ func reportTable(set *slo.Set, reports []processor.Report) terminal.Table {
 	var names []string
 	for _, f := range set.Files {
 		for i := range f.SLOs {
-			if n := f.SLOs[i].Name; !slices.Contains(names, n) {
+			if n := f.SLOs[i].Name; f.SLOs[i].CountsRuns() && !slices.Contains(names, n) {
 				names = append(names, n)
 				t.Header = append(t.Header, strings.ToUpper(n))
 			}

@@ -31,7 +31,7 @@ type Kind struct {
 	judge func(o *slo.Objective, s *subject) Result
 }
 
-// Kinds lists every SLI kind: a new one is a file with its judge, and a row.
+// Kinds lists every SLI kind of runs: a new one is a file with its judge, and a row.
 var Kinds = []Kind{
 	{"completion", "", completion},
 	{"correctness", "score of the deciding evaluation", correctness},
@@ -51,7 +51,8 @@ var judges = func() map[string]func(*slo.Objective, *subject) Result {
 	return m
 }()
 
-// Evaluate gives one result per SLO of the file, in file order. excluded is
+// Evaluate gives one result per SLO of the file that is about runs, in file
+// order; ratios of other counters have no verdict of a run. excluded is
 // the name of the first matching exclusion, or "": then every SLO is excluded
 // with that name as its reason. final says that no more evaluations are waited
 // for: nothing is then pending.
@@ -64,18 +65,18 @@ func Evaluate(f *slo.File, r *run.Run, final bool) (results []Result, excluded s
 	}
 	s := &subject{Run: r, file: f}
 	excluded = s.exclusion()
-	results = make([]Result, len(f.SLOs))
+	results = make([]Result, 0, len(f.SLOs))
 	for i := range f.SLOs {
 		o := &f.SLOs[i]
-		if excluded != "" {
-			results[i] = Result{SLO: o.Name, Verdict: slo.Excluded, Reason: excluded}
+		if !o.CountsRuns() {
 			continue
 		}
-		results[i] = judge(o, s)
-		results[i].SLO = o.Name
-		if final {
-			results[i].Pending = false
+		result := Result{Verdict: slo.Excluded, Reason: excluded}
+		if excluded == "" {
+			result = judge(o, s)
 		}
+		result.SLO, result.Pending = o.Name, result.Pending && !final
+		results = append(results, result)
 	}
 	return results, excluded
 }

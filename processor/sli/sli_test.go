@@ -308,12 +308,39 @@ func TestVariablesCoverTheEnvironment(t *testing.T) {
 	}
 }
 
+// A ratio of other counters has no verdict of a run, whatever the run is like:
+// its neighbours in the file have theirs, in file order.
+func TestRatiosAreNoVerdictOfARun(t *testing.T) {
+	files, err := slo.Parse("slo.yaml", []byte(`
+service: bot
+exclude: [{name: mine, when: 'run.agent == "x"'}]
+slos:
+  a: {sli: ratio, objective: 99%, events: {bad: [a], total: [b]}}
+  completion: {objective: 99%}
+  b: {sli: ratio, objective: 99%, events: {good: [a], total: [b]}}
+  tool_free: {objective: 99%}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, agent := range []string{"bot", "x"} {
+		for _, final := range []bool{false, true} {
+			r := ended(slo.Answered)
+			r.Agent = agent
+			results, excluded := Evaluate(files[0], r, final)
+			if len(results) != 2 || results[0].SLO != "completion" || results[1].SLO != "tool_free" || (excluded != "") != (agent == "x") {
+				t.Errorf("%s, final %v: %+v, excluded %q", agent, final, results, excluded)
+			}
+		}
+	}
+}
+
 // A run with 20 spans and the seven kinds without expressions.
 func BenchmarkEvaluate(b *testing.B) {
 	f := fileFor("completion")
 	f.SLOs = nil
 	for _, k := range slo.Kinds {
-		if k != "custom" {
+		if k != "custom" && k != slo.KindRatio {
 			f.SLOs = append(f.SLOs, fileFor(k).SLOs...)
 		}
 	}
