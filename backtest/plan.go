@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	engine "github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	promrules "github.com/prometheus/prometheus/rules"
 
@@ -29,6 +30,10 @@ type rule struct {
 	alerting *promrules.AlertingRule // nil for a recording rule
 	outputs  map[uint64]labels.Labels
 	shown    map[uint64]labels.Labels // series of the evaluation before
+
+	steady    []*promrules.Alert // active after the evaluation before
+	vector    engine.Vector      // what that evaluation found, if all of it was firing
+	templated bool               // labels depend on the value
 }
 
 // plan is the order in which rules are evaluated.
@@ -102,7 +107,7 @@ func newRule(r rules.Rule) (*rule, error) {
 	}
 	out := &rule{name: r.Record, text: r.Expr, reads: reads(expr), labels: labels.FromMap(r.Labels), outputs: map[uint64]labels.Labels{}}
 	if r.Alert != "" {
-		out.name = r.Alert
+		out.name, out.templated = r.Alert, templated(out.labels)
 		// Annotations would be asked for anew at each evaluation.
 		out.alerting = promrules.NewAlertingRule(r.Alert, expr, time.Duration(r.For), time.Duration(r.KeepFiringFor), out.labels,
 			labels.EmptyLabels(), labels.EmptyLabels(), "", true, slog.New(slog.DiscardHandler))

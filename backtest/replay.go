@@ -157,6 +157,15 @@ func (r *Replay) evaluate(ctx context.Context, index int, s span) error {
 		}
 		return nil
 	}
+	if len(b.rules) == 1 && b.rules[0].alerting == nil {
+		return r.settle(ctx, index, b.rules[0], s)
+	}
+	return r.step(ctx, index, s)
+}
+
+// step evaluates a block instant by instant.
+func (r *Replay) step(ctx context.Context, index int, s span) error {
+	b := r.plan.blocks[index]
 	for at := s.from; !at.After(s.to); at = at.Add(r.Step) {
 		for i, one := range b.rules {
 			if err := r.once(ctx, index<<16|i, one, at); err != nil {
@@ -212,141 +221,6 @@ func (one *rule) output(metric labels.Labels) labels.Labels {
 	ls := b.Labels()
 	one.outputs[h] = ls
 	return ls
-}
-
-// over evaluates a rule over a stretch of time.
-func (r *Replay) over(ctx context.Context, id int, one *rule, s span) error {
-	q, err := r.engine.NewRangeQuery(ctx, r.storage, nil, one.text, s.from, s.to, r.Step)
-	if err != nil {
-		return fmt.Errorf("rule %s: %w", one.name, err)
-	}
-	defer q.Close()
-	matrix, err := q.Exec(ctx).Matrix()
-	if err != nil {
-		return fmt.Errorf("rule %s: %w", one.name, err)
-	}
-	if one.alerting != nil {
-		return r.alertOver(ctx, id, one, s, matrix)
-	}
-	return r.record(one, s, matrix)
-}
-
-// record appends what a range query found, and a stale marker where a series
-// ends.
-func (r *Replay) record(one *rule, s span, matrix engine.Matrix) error {
-	step, from := r.Step.Milliseconds(), s.from.UnixMilli()
-	n := int((s.to.UnixMilli()-from)/step) + 1
-	type column struct {
-		labels labels.Labels
-		values []float64
-		there  []bool
-	}
-	columns := make(map[uint64]*column, len(matrix))
-	for _, x := range matrix {
-		ls := one.output(x.Metric)
-		h := ls.Hash()
-		c := columns[h]
-		if c == nil {
-			c = &column{ls, make([]float64, n), make([]bool, n)}
-			columns[h] = c
-		}
-		for _, p := range x.Floats {
-			i := int((p.T - from) / step)
-			if c.there[i] {
-				return fmt.Errorf("rule %s: %w", one.name, promrules.ErrDuplicateRecordingLabelSet)
-			}
-			c.values[i], c.there[i] = p.F, true
-		}
-	}
-	for h, ls := range one.shown {
-		if columns[h] == nil {
-			columns[h] = &column{ls, make([]float64, n), make([]bool, n)}
-		}
-	}
-	shown := make(map[uint64]labels.Labels, len(columns))
-	for h, c := range columns {
-		_, before := one.shown[h]
-		times, values := make([]int64, 0, n), make([]float64, 0, n)
-		for i, there := range c.there {
-			switch {
-			case there:
-				times, values = append(times, from+int64(i)*step), append(values, c.values[i])
-			case before:
-				times, values = append(times, from+int64(i)*step), append(values, stale)
-			}
-			before = there
-		}
-		if before {
-			shown[h] = c.labels
-		}
-		r.storage.appendTo(c.labels, times, values)
-	}
-	one.shown = shown
-	return nil
-}
-
-// alertOver hands the alerting rule the vector of each evaluation. Where it is
-// empty and nothing is active there is nothing to do.
-func (r *Replay) alertOver(ctx context.Context, id int, one *rule, s span, matrix engine.Matrix) error {
-	step, from := r.Step.Milliseconds(), s.from.UnixMilli()
-	n := int((s.to.UnixMilli()-from)/step) + 1
-	vectors := make([]engine.Vector, n)
-	for _, x := range matrix {
-		for _, p := range x.Floats {
-			i := (p.T - from) / step
-			vectors[i] = append(vectors[i], engine.Sample{Metric: x.Metric, T: p.T, F: p.F})
-		}
-	}
-	busy := len(one.alerting.ActiveAlerts()) > 0
-	for i, vector := range vectors {
-		if len(vector) == 0 && !busy {
-			continue
-		}
-		if err := r.alert(ctx, id, one, s.from.Add(time.Duration(i)*r.Step), vector); err != nil {
-			return fmt.Errorf("alert %s: %w", one.name, err)
-		}
-		busy = one.alerting.HoldDuration() > 0 || len(one.alerting.ActiveAlerts()) > 0
-	}
-	return nil
-}
-
-func (r *Replay) alert(ctx context.Context, id int, one *rule, at time.Time, vector engine.Vector) error {
-	answer := func(context.Context, string, time.Time) (engine.Vector, error) { return vector, nil }
-	samples, err := one.alerting.Eval(ctx, 0, at, answer, nil, 0)
-	if err != nil {
-		return err
-	}
-	shown := make(map[uint64]labels.Labels, len(samples))
-	for _, sample := range samples {
-		shown[sample.Metric.Hash()] = sample.Metric
-		r.storage.Append(sample.Metric, at.UnixMilli(), sample.F)
-	}
-	for h, ls := range one.shown {
-		if _, ok := shown[h]; !ok {
-			r.storage.Append(ls, at.UnixMilli(), stale)
-		}
-	}
-	one.shown = shown
-
-	firing := map[uint64]bool{}
-	for _, a := range one.alerting.ActiveAlerts() {
-		if a.State != promrules.StateFiring {
-			continue
-		}
-		h := a.Labels.Hash()
-		firing[h] = true
-		if _, ok := r.active[firingKey{id, h}]; !ok {
-			r.active[firingKey{id, h}] = len(r.firings)
-			r.firings = append(r.firings, Firing{Labels: a.Labels, Start: at})
-		}
-	}
-	for key, i := range r.active {
-		if key.rule == id && !firing[key.hash] {
-			r.firings[i].End = at
-			delete(r.active, key)
-		}
-	}
-	return nil
 }
 
 // Point is the value of a series at a time.

@@ -27,7 +27,7 @@ func TestSpeed(t *testing.T) {
 	began := time.Now()
 	s := Scenario{PerHour: 4, ErrorRatio: 0.01, Seed: 1, Start: day0, Scrape: 30 * time.Second}
 	r := &Replay{Groups: rules.Groups(set), Traffic: s.Traffic(f, o), Start: day0.Add(time.Minute), End: day0.Add(30 * 24 * time.Hour), Step: time.Minute,
-		Wanted: []string{rules.BudgetRemaining(f, o)},
+		Wanted:   []string{rules.BudgetRemaining(f, o)},
 		Progress: func(at time.Time) { fmt.Fprintln(os.Stderr, at, time.Since(began)) }}
 	fired, err := r.Run(context.Background())
 	require.NoError(t, err)

@@ -55,6 +55,16 @@ func (s *Storage) appendTo(ls labels.Labels, times []int64, values []float64) {
 	}
 }
 
+// replace puts samples in the place of what a series has from t on. Readers of
+// earlier samples may go on.
+func (s *Storage) replace(ls labels.Labels, t int64, times []int64, values []float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.of(ls)
+	i, _ := slices.BinarySearch(x.times, t)
+	x.times, x.values = append(x.times[:i], times...), append(x.values[:i], values...)
+}
+
 func (x *series) append(t int64, v float64) {
 	if n := len(x.times); n > 0 && x.times[n-1] >= t {
 		return
@@ -77,6 +87,17 @@ func (s *Storage) of(ls labels.Labels) *series {
 	s.byName[name] = slices.Insert(slices.Clone(all), i, x)
 	clear(s.selected)
 	return x
+}
+
+// last is the newest value of a series.
+func (s *Storage) last(ls labels.Labels) float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.of(ls)
+	if len(x.values) == 0 {
+		return 0
+	}
+	return x.values[len(x.values)-1]
 }
 
 // forget drops what a metric has before t.
