@@ -34,6 +34,7 @@ type world struct {
 	db      *tsdb.DB
 	engine  *promql.Engine
 	groups  []*promrules.Group
+	options *promrules.ManagerOptions
 	now     time.Time
 	targets []*target
 	// evaluates and scrapes can switch off either for a while.
@@ -57,6 +58,8 @@ func newWorld(t testing.TB, text string) *world {
 	t.Helper()
 	o := tsdb.DefaultOptions()
 	o.RetentionDuration = int64(200 * 24 * time.Hour / time.Millisecond)
+	// Everything stays in the head: time passes too fast for compaction.
+	o.MinBlockDuration, o.MaxBlockDuration = o.RetentionDuration, o.RetentionDuration
 	db, err := tsdb.Open(t.TempDir(), slog.New(slog.DiscardHandler), nil, o, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
@@ -85,13 +88,14 @@ func (w *world) load(text string) {
 	require.NoError(w.t, rules.Write(&out, set(w.t, text), rules.FormatPrometheus))
 	file := filepath.Join(w.t.TempDir(), "rules.yaml")
 	require.NoError(w.t, os.WriteFile(file, out.Bytes(), 0o600))
-	manager := promrules.NewManager(&promrules.ManagerOptions{
+	w.options = &promrules.ManagerOptions{
 		QueryFunc:    promrules.EngineQueryFunc(w.engine, w.db),
 		AppendableV2: w.db, Queryable: w.db, Context: context.Background(),
 		NotifyFunc: func(context.Context, string, ...*promrules.Alert) {},
 		Logger:     slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Parser:     parser.NewParser(parser.Options{}),
-	})
+	}
+	manager := promrules.NewManager(w.options)
 	loaded, errs := manager.LoadGroups(rules.Interval, labels.EmptyLabels(), "", nil, false, file)
 	require.Empty(w.t, errs)
 	before := w.groups
@@ -110,6 +114,29 @@ func (w *world) load(text string) {
 		w.groups = append(w.groups, g)
 	}
 	slices.SortFunc(w.groups, func(a, b *promrules.Group) int { return strings.Compare(a.Name(), b.Name()) })
+}
+
+// keepPages drops the rules that no page depends on, to save time.
+func (w *world) keepPages() {
+	needed := map[string]bool{}
+	for i, g := range w.groups {
+		var kept []promrules.Rule
+		for _, r := range slices.Backward(g.Rules()) {
+			alert, isAlert := r.(*promrules.AlertingRule)
+			if isAlert && alert.Labels().Get("severity") != rules.SeverityPage || !isAlert && !needed[r.Name()] {
+				continue
+			}
+			kept = append(kept, r)
+			parser.Inspect(r.Query(), func(n parser.Node, _ []parser.Node) error {
+				if v, ok := n.(*parser.VectorSelector); ok {
+					needed[v.Name] = true
+				}
+				return nil
+			})
+		}
+		slices.Reverse(kept)
+		w.groups[i] = promrules.NewGroup(promrules.GroupOptions{Name: g.Name(), File: g.File(), Interval: g.Interval(), Rules: kept, Opts: w.options})
+	}
 }
 
 func (w *world) target(pairs ...string) *target {
