@@ -26,7 +26,7 @@ var otherScopes = []string{
 	"opentelemetry.util.genai*", "@opentelemetry/instrumentation-openai*",
 	"autogen-core*", "autogen *",
 	"Microsoft.Extensions.AI*", "Experimental.Microsoft.Extensions.AI*", "Microsoft.SemanticKernel*", "semantic_kernel*",
-	"crewAI*", "crewai*", "openlit*", "haystack*", "@lmnr-ai/*", "lmnr*", "voltagent*", "@voltagent/*", "langwatch*",
+	"crewAI*", "crewai*", "openlit*", "haystack*", "langwatch*",
 	"com.anthropic.*", "codex*", "github.copilot*",
 }
 

@@ -34,11 +34,18 @@ var traceloopVocabulary = vocabulary{
 func readTraceloop(r *reading, f *Facts, s ptrace.Span) {
 	kind, entity := r.textFrom(traceloop, slotKind), r.textFrom(traceloop, slotToolName)
 	switch {
+	case f.Kind == Tool && entity == "DynamicStructuredTool":
+		// A class; the tool's own name stands in the message that it returns.
+		if name := text(member(member(r.textFrom(traceloop, slotResult), "kwargs"), "name")); name != "" {
+			f.ToolName = name
+		}
 	case f.Kind == Model && r.scope.emits&(1<<traceloop) != 0:
 		f.Returned = returnedCalls(r.textFrom(otelGenAI, slotPrompt), f.Returned)
 	case f.Kind == Agent && kind == "task":
 		// CrewAI calls its tasks agents too.
 		f.Kind = Step
+	case f.Kind == Agent && kind == "workflow" && entity == "" && r.textFrom(otelGenAI, slotKind) == "workflow":
+		readLangChainWorkflow(f, s)
 	case f.Kind == Agent && kind == "workflow":
 		if entity != "" {
 			f.WorkflowName = entity
@@ -55,6 +62,19 @@ func readTraceloop(r *reading, f *Facts, s ptrace.Span) {
 	case (f.Kind == Other || f.Kind == Unrecognised) && r.documents != Unknown:
 		// A vector database's query; only its events tell it.
 		f.Kind, f.Convention, f.Documents = Retrieval, "traceloop", r.documents
+	}
+}
+
+// readLangChainWorkflow reads the JavaScript instrumentation of LangChain, which
+// calls every runnable a workflow, by its class, and hangs all of them and the
+// calls beside each other below whatever span the application has open. Only a
+// graph or an agent among them is a run, and where nothing is open not even
+// that: its calls are then in traces of their own, and it says nothing of them.
+func readLangChainWorkflow(f *Facts, s ptrace.Span) {
+	class := strings.TrimPrefix(s.Name(), "workflow ")
+	f.Kind, f.WorkflowName = Chain, ""
+	if !f.ParentID.IsEmpty() && (strings.Contains(class, "Graph") || strings.Contains(class, "Agent") || class == "Pregel") {
+		f.Kind, f.WorkflowName, f.Placeholder = Agent, class, true
 	}
 }
 

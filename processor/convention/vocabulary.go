@@ -65,6 +65,8 @@ const (
 	slotPath
 	slotTargetTrace
 	slotTargetSpan
+	slotScore  // what an evaluator gave
+	slotScorer // its name
 
 	slots
 )
@@ -93,6 +95,8 @@ const (
 	shared // attributes of every convention, such as error.type
 	geminiCLI
 	claudeCode
+	voltAgent
+	laminar
 	vocabularyCount
 )
 
@@ -154,6 +158,8 @@ var vocabularies = [vocabularyCount]*vocabulary{
 	geminiCLI:      &geminiCLIVocabulary,
 	shared:         &sharedVocabulary,
 	claudeCode:     &claudeCodeVocabulary,
+	voltAgent:      &voltAgentVocabulary,
+	laminar:        &laminarVocabulary,
 }
 
 // emitters are vocabularies of frameworks that speak another vocabulary with
