@@ -33,7 +33,7 @@ type checkpoint struct {
 func (e *Engine) Snapshot() ([]byte, error) {
 	c := checkpoint{Assembler: e.assembler.Snapshot()}
 	e.mu.Lock()
-	for _, w := range e.waiting {
+	for _, w := range e.waiting.runs {
 		c.Waiting = append(c.Waiting, w)
 	}
 	e.mu.Unlock()
@@ -86,7 +86,7 @@ func (e *Engine) Restore(data []byte) error {
 			}
 		}
 		if w.Pending = known; len(known) > 0 {
-			e.waiting[r.ID] = w
+			e.waiting.put(w)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -25,8 +26,10 @@ type Engine struct {
 	judged    func(Judged, int)
 	now       func() time.Time
 
+	finishing atomic.Bool // waits are over
+
 	mu      sync.Mutex
-	waiting map[[16]byte]*waitingRun
+	waiting waitingRuns
 }
 
 // Judged is a completed run with some or all of its verdicts.
@@ -49,16 +52,6 @@ type EngineOptions struct {
 	Now func() time.Time
 }
 
-// waitingRun is a completed run some of whose SLOs wait for evaluations.
-type waitingRun struct {
-	Run      *run.Run
-	Pending  []string  // SLO names
-	Since    time.Time // when it was completed
-	Pipeline int
-
-	file *slo.File
-}
-
 // NewEngine returns an engine that hands every run to judged: once when it is
 // completed, and once more for each time that SLOs waiting for evaluations are
 // decided. Each (run, SLO) is handed out exactly once. pipeline is the number
@@ -67,7 +60,7 @@ func NewEngine(files *slo.Set, options EngineOptions, judged func(j Judged, pipe
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	e := &Engine{files: files, judged: judged, now: options.Now, waiting: map[[16]byte]*waitingRun{}}
+	e := &Engine{files: files, judged: judged, now: options.Now, waiting: newWaitingRuns()}
 	e.assembler = run.New(
 		run.Settings{Runs: files.Runs(), MaxBytes: options.MaxBytes, Shards: options.Shards},
 		files, convention.New(files.AttributeNames()...),
@@ -89,42 +82,37 @@ func (e *Engine) ConsumeLogs(ld plog.Logs) { e.assembler.ConsumeLogs(ld) }
 func (e *Engine) Tick() {
 	e.assembler.Tick()
 	now := e.now()
-	var due []Judged
-	var pipelines []int
-	e.mu.Lock()
-	for id, w := range e.waiting {
-		if now.Before(w.due()) {
-			continue
-		}
-		over := func(o *slo.Objective) bool { return now.Sub(w.Since) >= o.Wait }
-		if j, ok := w.judge(over); ok {
-			due, pipelines = append(due, j), append(pipelines, w.Pipeline)
-		}
-		if len(w.Pending) == 0 {
-			delete(e.waiting, id)
-		}
-	}
-	e.mu.Unlock()
-	for i := range due {
-		e.judged(due[i], pipelines[i])
-	}
+	e.handOut(func() (*waitingRun, time.Time) { return e.waiting.due(now), now })
 }
 
-// Finish completes every open run and ends every wait.
+// Finish completes every open run and ends every wait: runs that are completed
+// by it are handed out with all their verdicts at once.
 func (e *Engine) Finish(why run.Completion) {
+	e.finishing.Store(true)
+	defer e.finishing.Store(false)
 	e.assembler.Finish(why)
-	var due []Judged
-	var pipelines []int
-	e.mu.Lock()
-	for id, w := range e.waiting {
-		if j, ok := w.judge(func(*slo.Objective) bool { return true }); ok {
-			due, pipelines = append(due, j), append(pipelines, w.Pipeline)
+	e.handOut(func() (*waitingRun, time.Time) { return e.waiting.first(), endOfTime })
+}
+
+// endOfTime is past every wait.
+var endOfTime = time.Unix(math.MaxInt64/2, 0)
+
+// handOut decides what is over of each waiting run that next takes out of the
+// queue, until it takes none.
+func (e *Engine) handOut(next func() (w *waitingRun, now time.Time)) {
+	for {
+		e.mu.Lock()
+		w, now := next()
+		if w == nil {
+			e.mu.Unlock()
+			return
 		}
-		delete(e.waiting, id)
-	}
-	e.mu.Unlock()
-	for i := range due {
-		e.judged(due[i], pipelines[i])
+		j, ok := w.judge(now)
+		e.waiting.put(w)
+		e.mu.Unlock()
+		if ok {
+			e.judged(j, w.Pipeline)
+		}
 	}
 }
 
@@ -135,9 +123,10 @@ func (e *Engine) complete(r *run.Run, file *slo.File, pipeline int) {
 		e.judged(j, pipeline)
 		return
 	}
-	results, excluded := sli.Evaluate(file, r, false)
+	results, excluded := sli.Evaluate(file, r, e.finishing.Load())
 	j.Excluded = excluded
 	var pending []string
+	j.Results = results[:0]
 	for _, x := range results {
 		if x.Pending {
 			pending = append(pending, x.SLO)
@@ -147,7 +136,7 @@ func (e *Engine) complete(r *run.Run, file *slo.File, pipeline int) {
 	}
 	if len(pending) > 0 {
 		e.mu.Lock()
-		e.waiting[r.ID] = &waitingRun{Run: r, Pending: pending, Since: e.now(), Pipeline: pipeline, file: file}
+		e.waiting.put(&waitingRun{Run: r, Pending: pending, Since: e.now().Round(0), Pipeline: pipeline, file: file})
 		e.mu.Unlock()
 	}
 	e.judged(j, pipeline)
@@ -156,7 +145,7 @@ func (e *Engine) complete(r *run.Run, file *slo.File, pipeline int) {
 // evaluated adds an evaluation to a run that waits for it.
 func (e *Engine) evaluated(id [16]byte, ev convention.Evaluation) {
 	e.mu.Lock()
-	w := e.waiting[id]
+	w := e.waiting.runs[id]
 	if w == nil {
 		e.mu.Unlock()
 		e.assembler.Stats.EvaluationsLate.Add(1)
@@ -166,24 +155,13 @@ func (e *Engine) evaluated(id [16]byte, ev convention.Evaluation) {
 	r := *w.Run
 	r.Evaluations = append(slices.Clip(r.Evaluations), ev)
 	w.Run = &r
-	j, ok := w.judge(func(*slo.Objective) bool { return false })
-	if len(w.Pending) == 0 {
-		delete(e.waiting, id)
-	}
+	j, ok := w.judge(time.Time{})
+	e.waiting.put(w)
 	pipeline := w.Pipeline
 	e.mu.Unlock()
 	if ok {
 		e.judged(j, pipeline)
 	}
-}
-
-// due is when the first of the pending SLOs has waited long enough.
-func (w *waitingRun) due() time.Time {
-	wait := time.Duration(math.MaxInt64)
-	for _, name := range w.Pending {
-		wait = min(wait, w.file.Objective(name).Wait)
-	}
-	return w.Since.Add(wait)
 }
 
 // marker gives the outcome that the file's own markers say. A marker whose
@@ -199,37 +177,6 @@ func marker(file *slo.File, r *run.Run) (slo.Outcome, bool) {
 		}
 	}
 	return slo.OutcomeUnknown, false
-}
-
-// judge decides the pending SLOs that can be decided: those whose wait is over,
-// and those that the evaluations so far decide.
-func (w *waitingRun) judge(over func(*slo.Objective) bool) (Judged, bool) {
-	anyOver := false
-	for _, name := range w.Pending {
-		anyOver = anyOver || over(w.file.Objective(name))
-	}
-	j := Judged{Run: w.Run, File: w.file}
-	results, _ := sli.Evaluate(w.file, w.Run, false)
-	var final []sli.Result
-	if anyOver {
-		final, _ = sli.Evaluate(w.file, w.Run, true)
-	}
-	rest := w.Pending[:0:0]
-	for i, x := range results {
-		if !slices.Contains(w.Pending, x.SLO) {
-			continue
-		}
-		switch {
-		case !x.Pending:
-			j.Results = append(j.Results, x)
-		case over(w.file.Objective(x.SLO)):
-			j.Results = append(j.Results, final[i])
-		default:
-			rest = append(rest, x.SLO)
-		}
-	}
-	w.Pending = rest
-	return j, len(j.Results) > 0
 }
 
 // Summary is what the exporter counts of a judged run.

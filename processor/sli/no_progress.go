@@ -68,6 +68,9 @@ func (c call) known() bool { return c.argsKnown && c.resultKnown }
 // repeats compares the calls of each agent and tool. Handoffs are left out:
 // they have nothing to compare.
 func (s *subject) repeats(o *slo.Objective) (r repetition) {
+	if n, differ := s.allDiffer(); differ && o.Repeats > 1 && len(o.PerTool) == 0 {
+		return repetition{most: min(n, 1)}
+	}
 	calls := make([]call, 0, len(s.Tools))
 	for i := range s.Tools {
 		if t := &s.Tools[i]; t.Role != run.NotCounted {
@@ -91,6 +94,30 @@ func (s *subject) repeats(o *slo.Objective) (r repetition) {
 		r.hidden = r.hidden || mayHideRepeats(ofTool, limit)
 	}
 	return r
+}
+
+// allDiffer says whether every call is known and no two have the same
+// arguments and result, as in nearly every run, and how many calls there are.
+func (s *subject) allDiffer() (n int, differ bool) {
+	var seen [32]struct{ args, result uint64 } // few: compared each with each
+	for i := range s.Tools {
+		t := &s.Tools[i]
+		if t.Role == run.NotCounted {
+			continue
+		}
+		c := s.call(t)
+		if n == len(seen) || !c.known() {
+			return n, false
+		}
+		for _, other := range seen[:n] {
+			if other.args == c.args && other.result == c.result {
+				return n, false
+			}
+		}
+		seen[n].args, seen[n].result = c.args, c.result
+		n++
+	}
+	return n, true
 }
 
 // mayHideRepeats says whether calls of one agent and tool that are not wholly

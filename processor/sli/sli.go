@@ -63,22 +63,38 @@ func Evaluate(f *slo.File, r *run.Run, final bool) (results []Result, excluded s
 	if f == nil || len(f.SLOs) == 0 {
 		return nil, ""
 	}
-	s := &subject{Run: r, file: f}
+	s := subject{Run: r, file: f}
 	excluded = s.exclusion()
 	results = make([]Result, 0, len(f.SLOs))
 	for i := range f.SLOs {
-		o := &f.SLOs[i]
-		if !o.CountsRuns() {
-			continue
+		if o := &f.SLOs[i]; o.CountsRuns() {
+			results = append(results, s.result(o, excluded, final))
 		}
-		result := Result{Verdict: slo.Excluded, Reason: excluded}
-		if excluded == "" {
-			result = judge(o, s)
-		}
-		result.SLO, result.Pending = o.Name, result.Pending && !final
-		results = append(results, result)
 	}
 	return results, excluded
+}
+
+// EvaluateOnly is [Evaluate] for some of the file's SLOs, by name: names that
+// the file does not have are left out. over says of which SLOs no more
+// evaluations are waited for.
+func EvaluateOnly(f *slo.File, r *run.Run, names []string, over func(*slo.Objective) bool) (results []Result) {
+	s := subject{Run: r, file: f}
+	excluded := s.exclusion()
+	for _, name := range names {
+		if o := f.Objective(name); o != nil && o.CountsRuns() {
+			results = append(results, s.result(o, excluded, over(o)))
+		}
+	}
+	return results
+}
+
+func (s *subject) result(o *slo.Objective, excluded string, final bool) Result {
+	result := Result{Verdict: slo.Excluded, Reason: excluded}
+	if excluded == "" {
+		result = judge(o, s)
+	}
+	result.SLO, result.Pending = o.Name, result.Pending && !final
+	return result
 }
 
 // judge asks first whether the SLO is about this run at all.
