@@ -114,11 +114,14 @@ func (r *reader) ratios(f *File, found map[string]entry) {
 // name reads a name that ends up in label values, file names and queries.
 func (r *reader) name(n *yaml.Node, what string) (string, bool) {
 	s, ok := r.text(n, what)
-	if ok && !namePattern.MatchString(s) {
-		r.fault(r.resolve(n), "%s: %q: a name has letters, digits, _, - and ., begins with a letter or digit, and has at most 100 characters", what, clip(s))
+	if !ok {
 		return "", false
 	}
-	return s, ok
+	if err := CheckName(s); err != nil {
+		r.fault(r.resolve(n), "%s: %q: %s", what, clip(s), err)
+		return "", false
+	}
+	return s, true
 }
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)

@@ -52,8 +52,8 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 		Name: e.key.Value, Line: e.key.Line, Col: e.key.Column, Alert: AlertPage,
 		Combine: CombineAll, Wait: time.Hour, ExpectedCoverage: one, Measure: MeasureRun, Repeats: 3,
 	}
-	if !namePattern.MatchString(o.Name) {
-		r.fault(e.key, "slos: %q: a name has letters, digits, _, - and ., begins with a letter or digit, and has at most 100 characters", clip(o.Name))
+	if err := CheckName(o.Name); err != nil {
+		r.fault(e.key, "slos: %q: %s", clip(o.Name), err)
 	}
 	what := "SLO " + clip(o.Name)
 	entries, ok := r.entries(e.value, what, "{objective: 99%}")
