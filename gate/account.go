@@ -34,6 +34,10 @@ func (a account) minus(b account) account {
 	return account{a.good - b.good, a.bad - b.bad, a.unknown - b.unknown, a.excluded - b.excluded}
 }
 
+func (a account) times(n int64) account {
+	return account{a.good * n, a.bad * n, a.unknown * n, a.excluded * n}
+}
+
 // events is the denominator: the runs that were good or bad.
 func (a account) events() int64 { return a.good + a.bad }
 

@@ -15,7 +15,8 @@ import (
 //   - the first value, where the server does not keep what came before;
 //   - the last value of a series that it goes on from: an exporter that comes
 //     back from its checkpoint under another instance or pod name goes on
-//     counting, and its runs must not count twice.
+//     counting, and its runs must not count twice. Counters of other programs
+//     are not restored.
 func (r reader) begun(ctx context.Context, sel selector, h history, before map[model.Fingerprint]float64, end time.Time) (map[*series]float64, error) {
 	begun := map[*series]float64{}
 	var late []*series // first seen above 0
@@ -25,7 +26,7 @@ func (r reader) begun(ctx context.Context, sel selector, h history, before map[m
 		case known || first.first == 0:
 		case first.start().Before(h.kept):
 			begun[s] = first.first
-		default:
+		case !sel.foreign:
 			late = append(late, s)
 		}
 	}

@@ -44,7 +44,7 @@ type Budget struct {
 	objective *slo.Objective
 	ledger    ledger
 	from, at  time.Time
-	stale     bool // the exporter is silent
+	doubts    []string // reasons not to go by the numbers
 }
 
 // Split names the part of an SLO's events that a budget is about.

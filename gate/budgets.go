@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -102,26 +103,30 @@ func selected(f *slo.File, names []string) []*slo.Objective {
 	return out
 }
 
-// counters selects a file's counters. Those of a file without an environment
-// carry the environments of their runs, and one budget covers them all.
+// ofFile selects the exporter's series of a file. Those of a file without an
+// environment carry the environments of their runs, and one budget covers them.
+func ofFile(set *slo.Set, f *slo.File, metric string) selector {
+	sel := selector{metric: metric}.equal("slo_service", f.Service)
+	if f.Environment != "" {
+		return sel.equal("environment", f.Environment)
+	}
+	var others []string // environments that another file of the service claims
+	for _, other := range set.Files {
+		if other.Service == f.Service && other.Environment != "" {
+			others = append(others, other.Environment)
+		}
+	}
+	if len(others) > 0 {
+		sel = sel.noneOf("environment", others)
+	}
+	return sel
+}
+
+// counters selects the verdicts on a file's SLOs.
 func counters(set *slo.Set, f *slo.File, objectives []*slo.Objective, by string) selector {
-	sel := selector{metric: eventsMetric}
+	sel := ofFile(set, f, eventsMetric)
 	if by != "" && by != "agent" {
 		sel.metric, sel.dimension = byDimension(by), by
-	}
-	sel = sel.equal("slo_service", f.Service)
-	if f.Environment != "" {
-		sel = sel.equal("environment", f.Environment)
-	} else {
-		var others []string // environments that another file of the service claims
-		for _, other := range set.Files {
-			if other.Service == f.Service && other.Environment != "" {
-				others = append(others, other.Environment)
-			}
-		}
-		if len(others) > 0 {
-			sel = sel.noneOf("environment", others)
-		}
 	}
 	names := make([]string, len(objectives))
 	for i, o := range objectives {
@@ -139,15 +144,44 @@ func (r reader) budgets(ctx context.Context, set *slo.Set, f *slo.File, objectiv
 	if recent := at.Add(-fineSpan); f.Window.Calendar != "" && recent.Before(from) {
 		reach = recent // burn rates look back over the beginning of a month
 	}
-	sel := counters(set, f, objectives, by)
-	h, err := r.read(ctx, sel, grids(reach, from, at))
+	over := grids(reach, from, at)
+	agents, err := r.agentBudgets(ctx, set, f, objectives, by, over, from, at)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Service, err)
+	}
+	var out []Budget
+	for _, o := range objectives {
+		if o.CountsRuns() {
+			out = append(out, agents[o]...)
+			continue
+		}
+		b, err := r.ratioBudget(ctx, f, o, over, from, at)
+		if err != nil {
+			return nil, fmt.Errorf("%s/%s: %w", f.Service, o.Name, err)
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// agentBudgets reads the budgets of all SLOs of a file that are about runs.
+func (r reader) agentBudgets(ctx context.Context, set *slo.Set, f *slo.File, objectives []*slo.Objective, by string, over []grid, from, at time.Time) (map[*slo.Objective][]Budget, error) {
+	objectives = slices.DeleteFunc(slices.Clone(objectives), func(o *slo.Objective) bool { return !o.CountsRuns() })
+	if len(objectives) == 0 {
+		return nil, nil
+	}
+	h, err := r.read(ctx, counters(set, f, objectives, by), over)
+	if err != nil {
+		return nil, err
 	}
 	if len(h.series) == 0 {
 		if err := r.exporterSeen(ctx, at); err != nil {
 			return nil, err
 		}
+	}
+	doubts, err := r.samplingDoubts(ctx, set, f, over, from, at)
+	if err != nil {
+		return nil, err
 	}
 	found := map[group][]*series{}
 	for _, s := range h.series {
@@ -157,25 +191,18 @@ func (r reader) budgets(ctx context.Context, set *slo.Set, f *slo.File, objectiv
 		}
 		found[g] = append(found[g], s)
 	}
-	groups := make([]group, 0, len(found))
-	for g := range found {
-		groups = append(groups, g)
-	}
-	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.value, b.value) })
-	var out []Budget
+	groups := slices.SortedFunc(maps.Keys(found), func(a, b group) int { return cmp.Compare(a.value, b.value) })
+	out := map[*slo.Objective][]Budget{}
 	for _, o := range objectives {
-		none := true
 		for _, g := range groups {
 			if g.slo == o.Name {
-				none = false
-				b := newBudget(f, o, g, by, newLedger(found[g]), from, at)
-				b.notes(h)
-				out = append(out, b)
+				b := newBudget(f, o, g, by, newLedger(verdicts(found[g])), from, at)
+				b.notes(h, "exporter agent_slo", doubts)
+				out[o] = append(out[o], b)
 			}
 		}
-		if none {
-			b := newBudget(f, o, group{slo: o.Name}, "", ledger{}, from, at)
-			out = append(out, b)
+		if len(out[o]) == 0 {
+			out[o] = []Budget{newBudget(f, o, group{slo: o.Name}, "", ledger{}, from, at)}
 		}
 	}
 	return out, nil
@@ -269,15 +296,17 @@ func (l ledger) exhaustedIn(a account, budget slo.Decimal, window slo.Window, at
 	return &seconds
 }
 
-// notes says what the reader of the numbers must know.
-func (b *Budget) notes(h history) {
+// notes says what the reader of the numbers must know. Doubts are reasons not
+// to go by them.
+func (b *Budget) notes(h history, source string, doubts []string) {
 	if b.from.Before(h.kept) {
 		b.Notes = append(b.Notes, fmt.Sprintf("Prometheus keeps samples for %s, less than the window: what was counted before is missing", wordsFor(h.retention)))
 	}
-	if seen := h.lastSeen(); b.at.Sub(seen) >= staleAfter {
-		b.stale = true
-		b.Notes = append(b.Notes, fmt.Sprintf("no sample of the exporter since %s: it is down or not scraped, and runs since then are missing", seen.UTC().Format(moment)))
+	if seen := h.lastSeen(); len(h.series) > 0 && b.at.Sub(seen) >= staleAfter {
+		b.doubts = append(b.doubts, fmt.Sprintf("no sample of the %s since %s: it is down or not scraped, and what happened since then is missing", source, seen.UTC().Format(moment)))
 	}
+	b.doubts = append(b.doubts, doubts...)
+	b.Notes = append(b.Notes, b.doubts...)
 }
 
 // staleAfter is how old the newest sample may be before the gate will not go by it.

@@ -217,9 +217,9 @@ func (r reader) decide(ctx context.Context, set *slo.Set, b Budget) (Verdict, er
 			return v, nil
 		}
 	}
-	if b.stale {
+	if len(b.doubts) > 0 {
 		v.Decision = InsufficientEvidence
-		v.Why = strings.Join(b.Notes, "; ")
+		v.Why = strings.Join(b.doubts, "; ")
 		return v, nil
 	}
 	v.Decision = Pass
@@ -244,24 +244,15 @@ func fewWhy(a account, o *slo.Objective) string {
 // freeze_below and resume_above. It returns that time if the budget was frozen
 // then, and the zero time if it was clear or nothing older is known.
 func (r reader) frozenSince(ctx context.Context, set *slo.Set, b Budget) (time.Time, error) {
-	by := ""
-	if b.Split != nil {
-		by = b.Split.By
-	}
-	sel := counters(set, b.file, []*slo.Objective{b.objective}, by)
-	if by != "" {
-		sel = sel.equal(by, b.Split.Value)
-	}
 	rolling := b.file.Window.Calendar == ""
 	reach := b.from
 	if rolling {
 		reach = b.from.Add(-b.file.Window.Rolling)
 	}
-	h, err := r.read(ctx, sel, partition(reach, b.at, fine))
+	l, err := r.ledgerOf(ctx, set, b, partition(reach, b.at, fine))
 	if err != nil {
 		return time.Time{}, err
 	}
-	l := newLedger(h.series)
 	for t := b.at.Add(-fine); t.After(b.from); t = t.Add(-fine) {
 		start := b.from
 		if rolling {
@@ -275,4 +266,22 @@ func (r reader) frozenSince(ctx context.Context, set *slo.Set, b Budget) (time.T
 		}
 	}
 	return time.Time{}, nil
+}
+
+// ledgerOf reads one budget's events again, over other stretches.
+func (r reader) ledgerOf(ctx context.Context, set *slo.Set, b Budget, over []grid) (ledger, error) {
+	if !b.objective.CountsRuns() {
+		all, _, err := r.ratioEvents(ctx, b.objective.Events, over)
+		return newLedger(all), err
+	}
+	by := ""
+	if b.Split != nil {
+		by = b.Split.By
+	}
+	sel := counters(set, b.file, []*slo.Objective{b.objective}, by)
+	if by != "" {
+		sel = sel.equal(by, b.Split.Value)
+	}
+	h, err := r.read(ctx, sel, over)
+	return newLedger(verdicts(h.series)), err
 }

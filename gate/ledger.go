@@ -15,18 +15,31 @@ type ledger struct {
 	upTo []account
 }
 
-func newLedger(all []*series) ledger {
-	by := map[int64]account{}
+// counted is a series and what each of its events means to the account.
+type counted struct {
+	*series
+	event account
+}
+
+// verdicts are the exporter's series by what their label says.
+func verdicts(all []*series) (out []counted) {
 	for _, s := range all {
-		v, ok := slo.ParseVerdict(string(s.labels["verdict"]))
-		if !ok {
-			continue
+		if v, ok := slo.ParseVerdict(string(s.labels["verdict"])); ok {
+			var event account
+			event.add(v, 1)
+			out = append(out, counted{s, event})
 		}
-		for _, st := range s.stretches {
+	}
+	return out
+}
+
+func newLedger(all []counted) ledger {
+	by := map[int64]account{}
+	for _, c := range all {
+		for _, st := range c.stretches {
 			if st.increase != 0 {
-				a := by[st.end.UnixMilli()]
-				a.add(v, st.increase)
-				by[st.end.UnixMilli()] = a
+				end := st.end.UnixMilli()
+				by[end] = by[end].plus(c.event.times(st.increase))
 			}
 		}
 	}
@@ -45,9 +58,12 @@ func newLedger(all []*series) ledger {
 	return l
 }
 
-// sum is the account of the stretches that end after start, up to end.
+// sum is the account of the stretches that end after start, up to end. Counters
+// that were scraped at different moments may disagree by an event or two; none
+// is below 0.
 func (l ledger) sum(start, end time.Time) account {
-	return l.before(end).minus(l.before(start))
+	a := l.before(end).minus(l.before(start))
+	return account{max(a.good, 0), max(a.bad, 0), max(a.unknown, 0), max(a.excluded, 0)}
 }
 
 // before is everything counted up to a time.

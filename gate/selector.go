@@ -20,6 +20,7 @@ func byDimension(name string) string { return "agentslo_events_by_" + name + "_t
 type selector struct {
 	metric    string
 	dimension string // label that the metric's family splits by; "" for none
+	foreign   bool   // not a counter of the exporter
 	matchers  []string
 }
 
