@@ -64,7 +64,7 @@ func store(t testing.TB, e *engine.Engine, streams []stream) {
 		if s.metric == "" {
 			s.metric = "agentslo_events_total"
 		}
-		b.Add(labels.MetricName, s.metric)
+		b.Add(model.MetricNameLabel, s.metric)
 		for name, value := range s.labels {
 			b.Add(name, value)
 		}

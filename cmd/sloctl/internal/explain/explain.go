@@ -116,9 +116,12 @@ func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }
 
 func series(f *slo.File, o *slo.Objective) Series {
 	verdicts := len(slo.Verdicts)
-	s := Series{Exporter: verdicts}
-	for _, d := range f.Dimensions {
-		s.Exporter += verdicts * (d.Keep + 1) // and the overflow
+	var s Series
+	if o.CountsRuns() {
+		s.Exporter = verdicts
+		for _, d := range f.Dimensions {
+			s.Exporter += verdicts * (d.Keep + 1) // and the overflow
+		}
 	}
 	// For each window the increase of each verdict, error ratio, burn rate and
 	// evidence; for the SLO its totals, objective, budget and what is left of it.
