@@ -331,13 +331,32 @@ func TestRunsAreCountedOnceAndKept(t *testing.T) {
 }
 
 func TestSecondProcessIsRefused(t *testing.T) {
-	path, data := sloFile(t, file), filepath.Join(t.TempDir(), "kept")
+	// A folder's name is not a reference to the environment.
+	path, data := sloFile(t, file), filepath.Join(t.TempDir(), "kept ${HOME} $1")
 	u := start(t, path, data)
+	// An SDK sends all three signals to one address; none of them is an error.
+	for signal, body := range map[string]string{
+		"traces": `{"resourceSpans":[]}`, "logs": `{"resourceLogs":[]}`, "metrics": `{"resourceMetrics":[]}`,
+	} {
+		response, err := browser.Post(u.HTTP+"/v1/"+signal, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", signal, response.Status)
+		}
+	}
 	err := standalone.Run(context.Background(), options(path, data))
 	if err == nil || !strings.Contains(err.Error(), data) || !strings.Contains(err.Error(), "--data") {
 		t.Errorf("a second process on the folder: %v", err)
 	}
 	u.stop()
+	for _, kept := range []string{"checkpoint", "metrics"} {
+		if _, err := os.Stat(filepath.Join(data, kept)); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // Each address that is taken names its own flag, and leaves nothing running.

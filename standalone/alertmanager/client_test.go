@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -179,7 +180,12 @@ func TestRealAlertmanager(t *testing.T) {
 	if err := os.WriteFile(config, []byte("route: {receiver: none}\nreceivers: [{name: none}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const address = "127.0.0.1:39093"
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	_ = free.Close()
 	command := exec.Command(binary, "--config.file="+config, "--storage.path="+folder, "--web.listen-address="+address, "--cluster.listen-address=", "--log.level=error")
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
