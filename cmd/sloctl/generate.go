@@ -42,7 +42,7 @@ type destination struct {
 
 func destinationFlags(c *cobra.Command) *destination {
 	d := &destination{}
-	c.Flags().StringVarP(&d.folder, "output", "o", "", "`folder` to write to; it is made if need be (default standard output)")
+	c.Flags().StringVarP(&d.folder, "output", "o", "", "`folder` to write to; it is made if need be (default, and -: standard output)")
 	c.Flags().BoolVar(&d.force, "force", false, "also replace files that sloctl did not make")
 	_ = c.MarkFlagDirname("output")
 	return d
@@ -58,7 +58,7 @@ type made struct {
 // output. It replaces nothing that sloctl did not make, unless forced to, and
 // then replaces all files or none of them it can help.
 func (d *destination) write(c *cobra.Command, files ...made) error {
-	if d.folder == "" {
+	if d.folder == "" || d.folder == "-" {
 		if len(files) != 1 {
 			return errors.New("there are several files: name a folder for them with -o")
 		}

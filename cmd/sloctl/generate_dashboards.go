@@ -23,7 +23,7 @@ let Grafana's provisioning read the folder.`,
 	paths, to := fileFlag(c), destinationFlags(c)
 	c.Flags().Lookup("output").Usage = "`folder` to write to; it is made if need be"
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if to.folder == "" {
+		if to.folder == "" || to.folder == "-" {
 			return errors.New("there are several files: name a folder for them with -o")
 		}
 		set, err := load(*paths)
