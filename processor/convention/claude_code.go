@@ -3,6 +3,7 @@ package convention
 import (
 	"strings"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
@@ -72,11 +73,24 @@ func readClaudeCode(r *reading, f *Facts, s ptrace.Span) {
 	if v, ok := r.from(claudeCode, slotState); ok && !truth(v) {
 		f.fail(r.text(slotErrorText))
 	}
+	if f.Kind == Step {
+		f.CallID = identity(r.text(slotCallID)) // of the call that this is a part of
+	}
 	if s.Name() == "claude_code.tool.blocked_on_user" {
 		f.Failure, f.WaitsForPerson = FailureNone, true
 		switch r.textFrom(claudeCode, slotToolStatus) {
 		case "user_abort", "user_reject":
 			f.Failure = FailureCancelled
 		}
+	}
+}
+
+// claudeEvent reads what a tool gave back, where the user lets that be told.
+func claudeEvent(r *reading, f *Facts, e ptrace.SpanEvent) {
+	if f.Kind != Tool || e.Name() != "tool.output" {
+		return
+	}
+	if v, ok := e.Attributes().Get("output"); ok && v.Type() == pcommon.ValueTypeStr {
+		r.result, r.hasResult = v.Str(), true
 	}
 }

@@ -128,6 +128,7 @@ func (f *Facts) events(r *reading, s ptrace.Span) {
 		otelEvent(r, f, e)
 		vercelEvent(r, f, e)
 		traceloopEvent(r, f, e)
+		claudeEvent(r, f, e)
 	}
 	if f.Kind == Tool {
 		if r.hasArgs && !f.HasArgs && !redacted(r.args) {
