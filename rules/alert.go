@@ -36,7 +36,7 @@ func (s scope) burn(o *slo.Objective, t Tier) Rule {
 	evidence := s.one(identity(recordEvidence(t.Long), s.file, o))
 	expr := fmt.Sprintf("%s > %s\nand\n%s > %s\nand\n(\n  %s\n) > %s",
 		ratio, t.Threshold, evidence, t.Evidence,
-		strings.Join(s.newest(o, t), "\n  or\n  "), t.Threshold)
+		strings.Join(s.newest(o, t), "\n  or\n  "), t.ShortThreshold)
 
 	labels := alertLabels(s.file, o, t.Severity)
 	labels["tier"] = t.Name
@@ -53,7 +53,7 @@ func (s scope) burn(o *slo.Objective, t Tier) Rule {
 		"In the last " + Duration(t.Long) + " " + s.ask(bad, "humanize") + " of " + s.ask(counted, "humanize") + " counted runs were bad. " +
 		"Of the error budget of " + Duration(window) + " " + s.ask(left, "humanizePercentage") + " is left; at this rate it lasts " + s.ask(lasts, "humanizeDuration") + "."
 	notes["reasons_query"] = literal(Reasons(s.file, o, t.Long))
-	return Rule{Alert: AlertBudgetBurn, Expr: expr, Labels: labels, Annotations: notes}
+	return Rule{Alert: AlertBudgetBurn, Expr: expr, KeepFiringFor: model.Duration(t.KeepFiring), Labels: labels, Annotations: notes}
 }
 
 // newest is the error ratio of the short window, or of the first longer one

@@ -92,15 +92,22 @@ func (r *repetition) reckon(tiers []rules.Tier) []time.Duration {
 		}
 		for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
 			if good, bad := within(r.good, i, w), within(r.bad, i, w); good+bad > 0 {
-				return bad/(good+bad) > threshold
+				return bad/(good+bad) > t.ShortThreshold.InexactFloat64()
 			}
 		}
 		return false
 	}
 	var pages []time.Duration
 	paging := false
+	until := map[string]int{}
 	for i := range r.good {
-		now := slices.ContainsFunc(tiers, func(t rules.Tier) bool { return t.Severity == rules.SeverityPage && fires(t, i) })
+		now := false
+		for _, t := range tiers {
+			if t.Severity == rules.SeverityPage && fires(t, i) {
+				until[t.Name] = i + int(t.KeepFiring/rules.Interval) + 1
+			}
+			now = now || i < until[t.Name]
+		}
 		if now && !paging {
 			pages = append(pages, time.Duration(i)*rules.Interval)
 		}
@@ -184,7 +191,7 @@ func poisson(rng *rand.Rand, mean float64) int {
 // repetitions per cell, AGENTSLO_ALERT_QUALITY_ENGINE how many of them are also
 // played on the engine.
 func TestAlertQuality(t *testing.T) {
-	n, engine, days := 4, 1, 2
+	n, engine, days := 4, 0, 2
 	full := os.Getenv("AGENTSLO_ALERT_QUALITY")
 	if full != "" {
 		var err error

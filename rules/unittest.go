@@ -213,19 +213,12 @@ func (s scope) firing(o *slo.Objective, h history, minute int, at model.Duration
 	q := testQuery{
 		Expr: fmt.Sprintf("sum by (alertname, tier) (%s)", identity("ALERTS", s.file, o).with(`alertstate="firing"`)), EvalTime: at, Samples: []testSample{},
 	}
-	budget := o.Budget().InexactFloat64()
 	for _, t := range Tiers(s.file, o) {
-		good, bad := h.within(slo.Good, minute, t.Long), h.within(slo.Bad, minute, t.Long)
-		threshold := t.Threshold.InexactFloat64()
-		fires := good+bad > 0 && bad/(good+bad) > threshold && slo.Evidence(good, bad, budget) > t.Evidence.InexactFloat64()
-		for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
-			if g, b := h.within(slo.Good, minute, w), h.within(slo.Bad, minute, w); g+b > 0 {
-				fires = fires && b/(g+b) > threshold
+		for m := max(0, minute-int(t.KeepFiring/time.Minute)); m <= minute; m++ {
+			if h.burns(o, t, m) {
+				q.Samples = append(q.Samples, testSample{fmt.Sprintf("{alertname=%q, tier=%q}", AlertBudgetBurn, t.Name), 1})
 				break
 			}
-		}
-		if fires {
-			q.Samples = append(q.Samples, testSample{fmt.Sprintf("{alertname=%q, tier=%q}", AlertBudgetBurn, t.Name), 1})
 		}
 	}
 	window := coverageWindow(s.file)
@@ -235,6 +228,21 @@ func (s scope) firing(o *slo.Objective, h history, minute int, at model.Duration
 		q.Samples = append(q.Samples, testSample{fmt.Sprintf("{alertname=%q}", AlertCoverageLow), 1})
 	}
 	return q
+}
+
+// burns says by arithmetic whether a tier's condition holds.
+func (h history) burns(o *slo.Objective, t Tier, minute int) bool {
+	good, bad := h.within(slo.Good, minute, t.Long), h.within(slo.Bad, minute, t.Long)
+	if good+bad == 0 || bad/(good+bad) <= t.Threshold.InexactFloat64() ||
+		slo.Evidence(good, bad, o.Budget().InexactFloat64()) <= t.Evidence.InexactFloat64() {
+		return false
+	}
+	for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
+		if good, bad := h.within(slo.Good, minute, w), h.within(slo.Bad, minute, w); good+bad > 0 {
+			return bad/(good+bad) > t.ShortThreshold.InexactFloat64()
+		}
+	}
+	return false
 }
 
 func (s scope) sampleKey(name string) string {
