@@ -39,6 +39,7 @@ type Replay struct {
 	// Until, if set, ends the replay early when it is true for what fired so far.
 	Until func([]Firing) bool
 
+	stretch time.Duration
 	plan    *plan
 	storage *Storage
 	engine  *engine.Engine
@@ -51,8 +52,8 @@ type firingKey struct {
 	hash uint64
 }
 
-// stretch is how much time is evaluated at once.
-const stretch = 24 * time.Hour
+// defaultStretch is how much time is evaluated at once.
+const defaultStretch = 24 * time.Hour
 
 // Run evaluates the rules and returns what fired, in order of time. Its error
 // is that of the traffic, of a rule that cannot be evaluated, or the context's.
@@ -60,6 +61,9 @@ func (r *Replay) Run(ctx context.Context) ([]Firing, error) {
 	var err error
 	if r.plan, err = newPlan(r.Groups, r.Wanted); err != nil {
 		return nil, err
+	}
+	if r.stretch == 0 {
+		r.stretch = defaultStretch
 	}
 	r.storage = NewStorage()
 	r.active = map[firingKey]int{}
@@ -80,8 +84,8 @@ func (r *Replay) Run(ctx context.Context) ([]Firing, error) {
 	wait.Go(func() {
 		defer close(ahead)
 		scraped := r.Start.Add(-time.Minute)
-		for from := r.Start; !from.After(r.End); from = from.Add(stretch) {
-			s := span{from, minTime(from.Add(stretch-r.Step), r.End)}
+		for from := r.Start; !from.After(r.End); from = from.Add(r.stretch) {
+			s := span{from, minTime(from.Add(r.stretch-r.Step), r.End)}
 			if err := r.Traffic.Scrape(ctx, scraped, s.to, r.storage); err != nil {
 				cancel(err)
 				return

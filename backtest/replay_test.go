@@ -1,17 +1,30 @@
 package backtest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
+	"math"
 	"os"
+	"path/filepath"
+	"sort"
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+	engine "github.com/prometheus/prometheus/promql"
+	promrules "github.com/prometheus/prometheus/rules"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentslo/agentslo/rules"
 	"github.com/agentslo/agentslo/slo"
 )
+
+var day0 = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
 func parse(t testing.TB, text string) *slo.Set {
 	t.Helper()
@@ -20,15 +33,177 @@ func parse(t testing.TB, text string) *slo.Set {
 	return &slo.Set{Files: files}
 }
 
+// churn is traffic with what makes counting hard: a second exporter that comes,
+// restarts at 0 and goes for good, a gap in scraping, and an outage that alerts.
+type churn struct{ f *slo.File }
+
+func (c churn) Scrape(_ context.Context, from, to time.Time, into *Storage) error {
+	o := &c.f.SLOs[0]
+	a, b := newCounters(c.f, o, "agent"), newCounters(c.f, o, "agent")
+	for i, ls := range b.labels {
+		b.labels[i] = labels.NewBuilder(ls).Set("instance", "b").Labels()
+	}
+	for i := range int(to.Sub(day0)/(30*time.Second)) + 1 {
+		at := day0.Add(time.Duration(i) * 30 * time.Second)
+		since := at.Sub(day0)
+		outage := since > 3*time.Hour && since < 4*time.Hour
+		if i > 4 && i%7 == 0 {
+			if outage || i%70 == 0 {
+				a.add(slo.Bad, 1)
+			} else {
+				a.add(slo.Good, 1)
+			}
+		}
+		if i%11 == 0 && since > time.Hour+3*time.Minute {
+			b.add(slo.Good, 2)
+		}
+		if since == 2*time.Hour {
+			b.values = [4]float64{}
+		}
+		if !at.After(from) || since > 5*time.Hour+30*time.Minute && since < 5*time.Hour+50*time.Minute {
+			continue
+		}
+		a.show(into, at)
+		if since >= time.Hour && since < 3*time.Hour+30*time.Minute {
+			b.show(into, at)
+		}
+		if since == 3*time.Hour+30*time.Minute {
+			for _, ls := range b.labels {
+				into.Append(ls, at.UnixMilli(), stale)
+			}
+		}
+	}
+	return nil
+}
+
+type sample struct {
+	t int64
+	v uint64 // its bits, so that stale markers compare
+}
+
+func (s *Storage) all() map[string][]sample {
+	out := map[string][]sample{}
+	for _, all := range s.byName {
+		for _, x := range all {
+			for i, t := range x.times {
+				out[x.labels.String()] = append(out[x.labels.String()], sample{t, math.Float64bits(x.values[i])})
+			}
+		}
+	}
+	return out
+}
+
+// The rule manager of Prometheus over its own database, rule by rule and
+// instant by instant, is what the short ways must agree with, bit by bit.
+func TestReplayRecordsWhatTheRuleManagerDoes(t *testing.T) {
+	for name, by := range map[string]string{"budget per service": "[]", "budget per agent": "[agent]"} {
+		t.Run(name, func(t *testing.T) {
+			set := parse(t, "{apiVersion: agentslo/v1, kind: AgentSLO, service: bot, environment: prod, by: "+by+", slos: {completion: {objective: 99%}}}")
+			end := day0.Add(6*time.Hour + 30*time.Minute)
+			r := &Replay{Groups: rules.Groups(set), Traffic: churn{set.Files[0]}, Start: day0.Add(time.Minute), End: end, Step: time.Minute, stretch: 100 * time.Minute, Wanted: []string{`{__name__=~".+"}`}}
+			for _, g := range r.Groups {
+				for _, one := range g.Rules {
+					if one.Record != "" {
+						r.Wanted = append(r.Wanted, one.Record)
+					}
+				}
+			}
+			r.Wanted = append(r.Wanted[1:], "agentslo_events_total", "agentslo_unmatched_runs_total", "ALERTS", "ALERTS_FOR_STATE")
+			fired, err := r.Run(context.Background())
+			require.NoError(t, err)
+			require.NotEmpty(t, fired, "the outage pages")
+			got := r.storage.all()
+			want := managed(t, set, r.storage, r.Start, end)
+			require.ElementsMatch(t, keys(want), keys(got))
+			for series := range want {
+				require.Equal(t, want[series], got[series], series)
+			}
+		})
+	}
+}
+
+func keys(m map[string][]sample) (out []string) {
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// managed steps the rule manager's groups over the exporters' samples.
+func managed(t *testing.T, set *slo.Set, scraped *Storage, start, end time.Time) map[string][]sample {
+	t.Helper()
+	db, err := tsdb.Open(t.TempDir(), slog.New(slog.DiscardHandler), nil, tsdb.DefaultOptions(), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	var text bytes.Buffer
+	require.NoError(t, rules.Write(&text, set, rules.FormatPrometheus))
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(file, text.Bytes(), 0o600))
+	manager := promrules.NewManager(&promrules.ManagerOptions{
+		QueryFunc: promrules.EngineQueryFunc(newEngine(), db), AppendableV2: db, Queryable: db, Context: context.Background(),
+		NotifyFunc: func(context.Context, string, ...*promrules.Alert) {}, Logger: slog.New(slog.DiscardHandler), Parser: promql,
+	})
+	groups, errs := manager.LoadGroups(time.Minute, labels.EmptyLabels(), "", nil, false, file)
+	require.Empty(t, errs)
+	ctx := context.Background()
+	next := map[*series]int{}
+	for at := start; !at.After(end); at = at.Add(time.Minute) {
+		app := db.AppenderV2(ctx)
+		for _, name := range []string{"agentslo_events_total", "agentslo_unmatched_runs_total"} {
+			for _, x := range scraped.byName[name] {
+				for ; next[x] < len(x.times) && x.times[next[x]] <= at.UnixMilli(); next[x]++ {
+					_, err := app.Append(0, x.labels, 0, x.times[next[x]], x.values[next[x]], nil, nil, storage.AOptions{})
+					require.NoError(t, err)
+				}
+			}
+		}
+		require.NoError(t, app.Commit())
+		for _, g := range groups {
+			for _, one := range g.Rules() {
+				if a, ok := one.(*promrules.AlertingRule); ok {
+					a.SetRestored(true)
+				}
+			}
+			g.Eval(ctx, at)
+			for _, one := range g.Rules() {
+				require.NoError(t, one.LastError())
+			}
+		}
+	}
+	q, err := db.Querier(0, math.MaxInt64)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, q.Close()) }()
+	found := q.Select(ctx, false, nil, labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+"))
+	out := map[string][]sample{}
+	for found.Next() {
+		x := found.At()
+		for it := x.Iterator(nil); it.Next() == chunkenc.ValFloat; {
+			ts, v := it.At()
+			out[x.Labels().String()] = append(out[x.Labels().String()], sample{ts, math.Float64bits(v)})
+		}
+	}
+	require.NoError(t, found.Err())
+	return out
+}
+
 func TestSpeed(t *testing.T) {
-	set := parse(t, "{apiVersion: agentslo/v1, kind: AgentSLO, service: bot, slos: {completion: {objective: 99%}}}")
+	if os.Getenv("AGENTSLO_SPEED") == "" {
+		t.Skip()
+	}
+	set := parse(t, "{apiVersion: agentslo/v1, kind: AgentSLO, service: bot, by: [agent], slos: {completion: {objective: 99%}}}")
 	f := set.Files[0]
 	o := &f.SLOs[0]
 	began := time.Now()
-	s := Scenario{PerHour: 4, ErrorRatio: 0.01, Seed: 1, Start: day0, Scrape: 30 * time.Second}
-	r := &Replay{Groups: rules.Groups(set), Traffic: s.Traffic(f, o), Start: day0.Add(time.Minute), End: day0.Add(30 * 24 * time.Hour), Step: time.Minute,
-		Wanted:   []string{rules.BudgetRemaining(f, o)},
+	s := Scenario{PerHour: 4, ErrorRatio: 0.01, Start: day0, Scrape: 30 * time.Second}
+	r := &Replay{Groups: rules.Groups(set), Start: day0.Add(time.Minute), End: day0.Add(30 * 24 * time.Hour), Step: time.Minute,
 		Progress: func(at time.Time) { fmt.Fprintln(os.Stderr, at, time.Since(began)) }}
+	var many several
+	for i := range 20 {
+		s.Seed = uint64(i)
+		many = append(many, s.traffic(f, o, fmt.Sprint("agent", i)))
+	}
+	r.Traffic = many
 	fired, err := r.Run(context.Background())
 	require.NoError(t, err)
 	for _, x := range fired {
@@ -37,4 +212,15 @@ func TestSpeed(t *testing.T) {
 	t.Log(time.Since(began))
 }
 
-var day0 = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+type several []*generator
+
+func (s several) Scrape(ctx context.Context, from, to time.Time, into *Storage) error {
+	for _, g := range s {
+		if err := g.Scrape(ctx, from, to, into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var _ engine.Matrix
