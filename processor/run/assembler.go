@@ -114,11 +114,8 @@ type Assembler struct {
 		sync.RWMutex
 		m map[string]*resource
 	}
-	facts     sync.Pool
-	prices    sync.Map // priceKey → rates
-	priced    atomic.Int64
-	toolKinds sync.Map // toolKey → toolKind
-	toolNames atomic.Int64
+	facts sync.Pool
+	lists map[*slo.File]*lists // by file; nil for runs that no file matches
 }
 
 // New returns an assembler. now is the process clock; spans' own times never
@@ -134,7 +131,7 @@ func New(settings Settings, files *slo.Set, extractor *convention.Extractor, han
 	if settings.MaxSpans <= 0 {
 		settings.MaxSpans = 100_000
 	}
-	a := &Assembler{settings: settings, files: files, extractor: extractor, handler: handler, now: now}
+	a := &Assembler{settings: settings, files: files, extractor: extractor, handler: handler, now: now, lists: newLists(files)}
 	a.Stats.completed, a.Stats.unrecognised = map[Completion]int64{}, map[string]int64{}
 	a.resources.m = map[string]*resource{}
 	a.facts.New = func() any { return new(convention.Facts) }

@@ -16,6 +16,7 @@ type assembly struct {
 	group *group
 	run   *Run
 	file  *slo.File
+	lists *lists // of the file
 	this  *candidate
 	index int32 // of the candidate
 
@@ -45,7 +46,7 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 		if s.IsAI() {
 			r.Spans++
 		}
-		s.judged = s.Kind == convention.Evaluator || t.ancestor(i, convention.Evaluator) >= 0
+		s.judged = t.evaluated && (s.Kind == convention.Evaluator || t.ancestor(i, convention.Evaluator) >= 0)
 	}
 	if models*2+tools <= len(b.storage) {
 		b.calls, b.uses, b.calledBy = b.storage[:0:models], b.storage[models:models:2*models], b.storage[2*models:2*models:2*models+tools]
@@ -66,6 +67,10 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 		v, ok := r.Attributes[name]
 		return v, ok
 	})
+	b.lists = a.lists[b.file]
+	if tools > 0 {
+		b.kinds()
+	}
 	b.times()
 	b.models()
 	b.cost()
@@ -268,7 +273,7 @@ func (b *assembly) times() {
 	var waits []interval
 	for _, i := range b.this.members {
 		s := &b.spans[i]
-		if !s.WaitsForPerson && (s.Kind != convention.Tool || !b.toolKind(b.file, s.ToolName).waits) {
+		if !s.WaitsForPerson && (s.Kind != convention.Tool || !s.tool.waits) {
 			continue
 		}
 		for _, x := range work {
@@ -495,7 +500,7 @@ func (b *assembly) cost() {
 			whole = false // does the agent's usage include that of its sub-agents?
 			continue
 		}
-		p := b.rates(b.file, s.ModelName)
+		p := b.lists.rates(s.ModelName)
 		if !p.known || s.Usage.Input < 0 || s.Usage.Output < 0 {
 			whole = false
 			continue

@@ -2,10 +2,8 @@ package run
 
 import (
 	"math"
-	"strings"
 
 	"github.com/agentslo/agentslo/processor/convention"
-	"github.com/agentslo/agentslo/slo"
 )
 
 // rates are a model's prices in trillionths of a US dollar a token: whole
@@ -16,33 +14,19 @@ type rates struct {
 	known                                  bool
 }
 
-type priceKey struct {
-	file  *slo.File
-	model string
-}
-
-// maxPriced bounds how many model names are remembered with their price.
-const maxPriced = 10_000
-
 // rates looks a model's price up once.
-func (a *Assembler) rates(file *slo.File, model string) rates {
-	key := priceKey{file, model}
-	if r, ok := a.prices.Load(key); ok {
-		return r.(rates)
+func (l *lists) rates(model string) rates { return l.prices.get(model, l.ratesOf) }
+
+func (l *lists) ratesOf(model string) rates {
+	p, ok := l.file.Price(model)
+	if !ok {
+		return rates{}
 	}
-	var r rates
-	if p, ok := file.Price(model); ok {
-		perToken := func(input, cachedInput, cacheWrite, output int64) int64 {
-			const million = 1_000_000
-			return int64(math.Round(p.Cost(input*million, cachedInput*million, cacheWrite*million, output*million) * 1e6))
-		}
-		r = rates{perToken(1, 0, 0, 0), perToken(1, 1, 0, 0), perToken(1, 0, 1, 0), perToken(0, 0, 0, 1), true}
+	perToken := func(input, cachedInput, cacheWrite, output int64) int64 {
+		const million = 1_000_000
+		return int64(math.Round(p.Cost(input*million, cachedInput*million, cacheWrite*million, output*million) * 1e6))
 	}
-	if a.priced.Add(1) <= maxPriced {
-		key.model = strings.Clone(model)
-		a.prices.Store(key, r)
-	}
-	return r
+	return rates{perToken(1, 0, 0, 0), perToken(1, 1, 0, 0), perToken(1, 0, 1, 0), perToken(0, 0, 0, 1), true}
 }
 
 // cost of the usage in trillionths of a US dollar.

@@ -45,6 +45,7 @@ func (a *Assembler) resolve(g *group, why Completion, now int64) (out resolution
 	if t.spans, ok = g.decode(t.spans); !ok {
 		a.Stats.Malformed.Add(int64(len(g.ids) - len(t.spans)))
 	}
+	t.ids = g.ids[:len(t.spans)]
 	t.confirm()
 	t.grow()
 	t.findRoots(a.settings.Root, len(a.settings.Key) > 0)

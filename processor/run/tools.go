@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/binary"
-	"strings"
 
 	"github.com/agentslo/agentslo/processor/convention"
 	"github.com/agentslo/agentslo/slo"
@@ -27,7 +26,7 @@ func (b *assembly) tools() {
 			continue
 		}
 		call := ToolCall{
-			Name: s.ToolName, Agent: b.owner(i), Role: b.role(i), Retrieval: b.toolKind(b.file, s.ToolName).retrieval,
+			Name: s.ToolName, Agent: b.owner(i), Role: b.role(i), Retrieval: s.tool.retrieval,
 			Message: b.message(i),
 			HasArgs: s.HasArgs, ArgsHash: s.ArgsHash, ArgsEmpty: s.ArgsEmpty,
 			HasResult: s.HasResult, ResultHash: s.ResultHash, ResultEmpty: s.ResultEmpty,
@@ -87,7 +86,7 @@ func (b *assembly) replayed(s *span) bool {
 // isToolCall: a tool span, or a retrieval span under the name of a tool that
 // the file calls a retrieval tool: some emitters type such tools as retrievers.
 func (b *assembly) isToolCall(s *span) bool {
-	return s.Kind == convention.Tool || s.Kind == convention.Retrieval && s.ToolName != "" && b.toolKind(b.file, s.ToolName).retrieval
+	return s.Kind == convention.Tool || s.Kind == convention.Retrieval && s.ToolName != "" && s.tool.retrieval
 }
 
 // repeated says whether a tool span above reports the same call.
@@ -110,11 +109,10 @@ func (b *assembly) repeated(i int32) bool {
 // role says what the call is to the run.
 func (b *assembly) role(i int32) Role {
 	s := &b.spans[i]
-	kind := b.toolKind(b.file, s.ToolName)
-	if kind.role != Answer && kind.role != NotCounted && b.delegates(i) {
+	if s.tool.role != Answer && s.tool.role != NotCounted && b.delegates(i) {
 		return Delegation
 	}
-	return kind.role
+	return s.tool.role
 }
 
 // toolKind is what a file's lists say of a tool name.
@@ -124,36 +122,31 @@ type toolKind struct {
 	waits     bool // for a person
 }
 
-type toolKey struct {
-	file *slo.File
-	name string
-}
-
-// maxTools bounds how many tool names are remembered with their kind.
-const maxTools = 10_000
-
 // toolKind matches a tool name against the lists once.
-func (a *Assembler) toolKind(file *slo.File, name string) toolKind {
-	key := toolKey{file, name}
-	if k, ok := a.toolKinds.Load(key); ok {
-		return k.(toolKind)
-	}
-	k := toolKind{retrieval: file.RetrievalTool(name), waits: slo.HumanWaitTool(name)}
+func (l *lists) toolKind(name string) toolKind { return l.tools.get(name, l.toolKindOf) }
+
+func (l *lists) toolKindOf(name string) toolKind {
+	k := toolKind{retrieval: l.file.RetrievalTool(name), waits: slo.HumanWaitTool(name)}
 	switch {
-	case file.AnswerTool(name):
+	case l.file.AnswerTool(name):
 		k.role = Answer
-	case file.NotCountedTool(name):
+	case l.file.NotCountedTool(name):
 		k.role = NotCounted
-	case file.EvidenceTool(name):
+	case l.file.EvidenceTool(name):
 		k.role = Evidence
 	default:
 		k.role = Counted
 	}
-	if a.toolNames.Add(1) <= maxTools {
-		key.name = strings.Clone(name)
-		a.toolKinds.Store(key, k)
-	}
 	return k
+}
+
+// kinds finds out what the file's lists say of each tool.
+func (b *assembly) kinds() {
+	for _, i := range b.this.members {
+		if s := &b.spans[i]; s.Kind == convention.Tool || s.Kind == convention.Retrieval {
+			s.tool = b.lists.toolKind(s.ToolName)
+		}
+	}
 }
 
 // delegates says whether the tool is a sub-agent: its nearest AI descendant,

@@ -27,6 +27,7 @@ type kin struct {
 	top                 int32 // the topmost span above; itself when nothing is
 	depth               int32
 	run                 int32 // index into tree.runs; -1 none
+	tool                toolKind
 	marks
 }
 
@@ -53,9 +54,12 @@ var unrelated = kin{parent: -1, child: -1, next: -1, top: -1, run: -1}
 // the set of spans, whatever the order in which they came.
 type tree struct {
 	spans []span
+	ids   []uint64    // of the spans
 	order []int32     // the spans in order of start; of equal starts the longer first
 	runs  []candidate // what the spans are members of
 	list  []int32     // memory of the candidates' members
+	// evaluated: there are evaluators, and so there may be spans below them.
+	evaluated bool
 
 	index map[uint64]int32 // of big groups, by id
 	path  []int32
@@ -91,10 +95,7 @@ func (t *tree) grow() {
 	for i := range spans {
 		t.order = append(t.order, int32(i))
 	}
-	slices.SortFunc(t.order, func(x, y int32) int {
-		a, b := &spans[x], &spans[y]
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(a.id, b.id))
-	})
+	t.sort()
 	t.link()
 	for _, i := range t.order {
 		t.climb(i)
@@ -107,31 +108,59 @@ func (t *tree) grow() {
 	}
 }
 
+// sort puts order into order. Spans come as they end, so that few are far from
+// their place.
+func (t *tree) sort() {
+	spans, order := t.spans, t.order
+	const few = 64
+	if len(order) > few {
+		slices.SortFunc(order, func(x, y int32) int { return compareStarts(&spans[x], &spans[y]) })
+		return
+	}
+	for n := 1; n < len(order); n++ {
+		i, k := order[n], n
+		for ; k > 0 && compareStarts(&spans[i], &spans[order[k-1]]) < 0; k-- {
+			order[k] = order[k-1]
+		}
+		order[k] = i
+	}
+}
+
+func compareStarts(a, b *span) int {
+	switch {
+	case a.Start < b.Start:
+		return -1
+	case a.Start > b.Start:
+		return 1
+	}
+	return cmp.Or(cmp.Compare(b.End, a.End), cmp.Compare(a.id, b.id))
+}
+
 // link finds each span's parent.
 func (t *tree) link() {
-	spans := t.spans
+	spans, ids := t.spans, t.ids
 	const scan = 40 // so few are found by looking at each
-	if len(spans) > scan {
+	indexed := len(spans) > scan
+	if indexed {
 		clear(t.index)
-		for i := range spans {
-			t.index[spans[i].id] = int32(i)
+		for i, id := range ids {
+			t.index[id] = int32(i)
 		}
 	}
+	last := 0 // neighbours have the same parent
 	for i := range spans {
 		s := &spans[i]
-		if s.parentID == 0 || s.parentID == s.id {
-			continue
-		}
-		if len(spans) > scan {
+		switch {
+		case s.parentID == 0 || s.parentID == s.id:
+		case ids[last] == s.parentID:
+			s.parent = int32(last)
+		case indexed:
 			if p, ok := t.index[s.parentID]; ok {
-				s.parent = p
+				s.parent, last = p, int(p)
 			}
-			continue
-		}
-		for p := range spans {
-			if spans[p].id == s.parentID {
-				s.parent = int32(p)
-				break
+		default:
+			if p := slices.Index(ids, s.parentID); p >= 0 {
+				s.parent, last = int32(p), p
 			}
 		}
 	}
@@ -140,6 +169,13 @@ func (t *tree) link() {
 // climb finds the top of i and of everything on the way.
 func (t *tree) climb(i int32) {
 	spans := t.spans
+	if s := &spans[i]; s.top < 0 && s.parent >= 0 {
+		// In order of start the parent is mostly done already.
+		if up := &spans[s.parent]; up.top >= 0 && up.depth < maxDepth {
+			s.top, s.depth, s.broken = up.top, up.depth+1, up.broken
+			return
+		}
+	}
 	t.path = t.path[:0]
 	p := i
 	for spans[p].top < 0 {
@@ -182,22 +218,30 @@ func (t *tree) ancestor(i int32, kind convention.Kind) int32 {
 
 // confirm settles the spans that only their name speaks for: they are what
 // their name says if another span of the trace has that convention.
-func (t *tree) confirm() (ai int) {
+func (t *tree) confirm() {
+	t.evaluated = false
+	tentative := false
 	for i := range t.spans {
 		s := &t.spans[i]
-		if s.Tentative != convention.Other {
-			for k := range t.spans {
-				if t.spans[k].Convention == s.TentativeOf && t.spans[k].trace == s.trace {
-					s.Confirm()
-					break
-				}
-			}
-		}
-		if s.IsAI() {
-			ai++
+		tentative = tentative || s.Tentative != convention.Other
+		t.evaluated = t.evaluated || s.Kind == convention.Evaluator
+	}
+	if !tentative {
+		return
+	}
+	type speech struct {
+		convention string
+		trace      int
+	}
+	heard := map[speech]bool{}
+	for i := range t.spans {
+		heard[speech{t.spans[i].Convention, t.spans[i].trace}] = true
+	}
+	for i := range t.spans {
+		if s := &t.spans[i]; s.Tentative != convention.Other && heard[speech{s.TentativeOf, s.trace}] {
+			s.Confirm()
 		}
 	}
-	return ai
 }
 
 // findRoots makes a candidate of each root: for each topmost agent that agent,
