@@ -40,7 +40,7 @@ const (
 	lookFar = "32d:2h"
 	// lookFarAtStart is lookFar for the start of a window: there, a hole of half a
 	// day or more makes the last few hours before it no worse.
-	lookFarAtStart = "32d:12h"
+	lookFarAtStart = "32d:6h"
 	// bornWithin is how far back the first sample of a new exporter series is
 	// looked for. The exporter shows its zero for at least a minute.
 	bornWithin = "1h:1m"

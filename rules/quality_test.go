@@ -52,6 +52,17 @@ var cells = []cell{
 	{"o99", 0.01, 4}, {"o99", 0.01, 10}, {"o99", 0.01, 60}, {"o95", 0.05, 1}, {"o95", 0.05, 10}, {"o90", 0.1, 10}, {"o999", 0.001, 60},
 }
 
+// grid has every objective at every volume.
+func grid() []cell {
+	var all []cell
+	for _, o := range []cell{{slo: "o90", budget: 0.1}, {slo: "o95", budget: 0.05}, {slo: "o99", budget: 0.01}, {slo: "o999", budget: 0.001}} {
+		for _, perHour := range []float64{1, 4, 10, 60, 1000, 10000} {
+			all = append(all, cell{o.slo, o.budget, perHour})
+		}
+	}
+	return all
+}
+
 // repetition is one agent with one SLO: runs end at random, independently.
 type repetition struct {
 	cell
@@ -189,17 +200,18 @@ func poisson(rng *rand.Rand, mean float64) int {
 //
 // It takes minutes to hours: AGENTSLO_ALERT_QUALITY is the number of
 // repetitions per cell, AGENTSLO_ALERT_QUALITY_ENGINE how many of them are also
-// played on the engine.
+// played on the engine. AGENTSLO_ALERT_QUALITY_GRID=1 takes every objective at
+// every volume instead of the cells that matter most.
 func TestAlertQuality(t *testing.T) {
-	n, engine, days := 4, 0, 2
-	full := os.Getenv("AGENTSLO_ALERT_QUALITY")
-	if full != "" {
-		var err error
-		n, err = strconv.Atoi(full)
-		require.NoError(t, err)
-		days = 30
-		engine, _ = strconv.Atoi(os.Getenv("AGENTSLO_ALERT_QUALITY_ENGINE"))
+	const days = 30
+	n, err := strconv.Atoi(os.Getenv("AGENTSLO_ALERT_QUALITY"))
+	if err != nil {
+		t.Skip("set AGENTSLO_ALERT_QUALITY to the number of repetitions per cell")
 	}
+	if os.Getenv("AGENTSLO_ALERT_QUALITY_GRID") != "" {
+		cells = grid()
+	}
+	engine, _ := strconv.Atoi(os.Getenv("AGENTSLO_ALERT_QUALITY_ENGINE"))
 	rng := rand.New(rand.NewPCG(1, 2))
 	f := set(t, qualitySLOs).Files[0]
 	// play gives the times of pages in n repetitions of each cell.
@@ -239,9 +251,6 @@ func TestAlertQuality(t *testing.T) {
 		return func(time.Duration) float64 { return c.budget }
 	})
 	outage := play(36*time.Hour, incident(1))
-	if full == "" {
-		return
-	}
 	half := play(60*time.Hour, incident(0.5))
 
 	var text strings.Builder
@@ -261,6 +270,30 @@ func TestAlertQuality(t *testing.T) {
 	}
 	require.NoError(t, table.Flush())
 	t.Logf("%d repetitions of %d days, %d of them on the engine\n%s", n, days, engine, text.String())
+}
+
+// TestPagesAreReckoned holds the engine's pages to the arithmetic that
+// [TestAlertQuality] repeats, over four hours with an incident.
+func TestPagesAreReckoned(t *testing.T) {
+	f := set(t, qualitySLOs).Files[0]
+	rng := rand.New(rand.NewPCG(3, 4))
+	var all []*repetition
+	pages := 0
+	for _, c := range cells {
+		r := &repetition{cell: c, errors: func(at time.Duration) float64 {
+			if at < 100*time.Minute || at > 160*time.Minute {
+				return c.budget
+			}
+			return 0.7
+		}}
+		r.play(rng, 4*time.Hour)
+		all = append(all, r)
+	}
+	for i, got := range onEngine(t, all) {
+		require.Equal(t, all[i].reckon(rules.Tiers(f, f.Objective(all[i].slo))), got, "%s", all[i].cell)
+		pages += len(got)
+	}
+	require.GreaterOrEqual(t, pages, 5)
 }
 
 // incidentAt spreads incidents over the hour.

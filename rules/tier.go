@@ -63,10 +63,10 @@ var tierRows = []tierRow{
 }
 
 // EvidenceNeeded is the log-likelihood ratio above which a window's events are
-// believed, in nats: at 7.5 they are e^7.5 ≈ 1800 times likelier under the error
+// believed, in nats: at 8 they are e^8 ≈ 3000 times likelier under the error
 // ratio seen than under the tolerated one. It is the smallest at which no more
 // than 0.3 false pages a month were measured at exactly the budget, see README.md.
-var EvidenceNeeded = decimal.RequireFromString("7.5")
+var EvidenceNeeded = decimal.NewFromInt(8)
 
 // evidenceNeeded is EvidenceNeeded, and more where a single failure alone would
 // be that much: the likelihood ratio of one bad event is 1/b.
