@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
@@ -21,8 +22,11 @@ const window = "{{.window}}"
 // placeholder stands for the window while a query is parsed: no query says it.
 const placeholder = 7919 * time.Second
 
+var placed = fmt.Sprintf("[%ds]", placeholder/time.Second)
+
 var (
 	templatedWindow = regexp.MustCompile(`\[\s*(?:\{\{-?\s*\.?[A-Za-z_]+\s*-?\}\}|\$\{?[A-Za-z_]+\}?)\s*\]`)
+	anyTemplate     = regexp.MustCompile(`\{\{.*?(\}\}|$)`)
 	slothWindow     = regexp.MustCompile(`\[\s*\{\{-?\s*\.window\s*-?\}\}\s*\]`)
 )
 
@@ -54,9 +58,9 @@ func (c count) and(other count) count {
 
 // parse reads a query as PromQL.
 func (d dialect) parse(query string) (parser.Expr, error) {
-	text := d.window.ReplaceAllString(query, fmt.Sprintf("[%ds]", placeholder/time.Second))
-	if i := strings.Index(text, "{{"); i >= 0 {
-		return nil, fmt.Errorf("%q is a template of its own; only the window may be one: [%s]", firstWords(text[i:]), window)
+	text := d.window.ReplaceAllString(query, placed)
+	if template := anyTemplate.FindString(text); template != "" {
+		return nil, fmt.Errorf("%s is a template of its own; only the window may be one: [%s]", firstWords(template), window)
 	}
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(text)
 	if err != nil {
@@ -75,7 +79,10 @@ func firstWords(s string) string {
 	return s
 }
 
-func quoted(e parser.Expr) string { return firstWords(e.String()) }
+// quoted is an expression in a message, with the window as people write it.
+func quoted(e parser.Expr) string {
+	return firstWords(strings.ReplaceAll(e.String(), "["+model.Duration(placeholder).String()+"]", "["+window+"]"))
+}
 
 // count reads an expression of the form that counters have: sums of
 // sum(rate(counter[window])), added or taken from each other.
@@ -181,7 +188,11 @@ func (d dialect) sum(e *parser.AggregateExpr) (count, error) {
 		case d.templated && m.Range != placeholder:
 			return count{}, fmt.Errorf("the range [%s] is the same for every window; it must be [%s]", slo.FormatDuration(m.Range), window)
 		}
-		return d.series(m.VectorSelector.(*parser.VectorSelector), fmt.Sprintf("%s over %s", i.Func.Name, m.Range))
+		over := window
+		if m.Range != placeholder {
+			over = slo.FormatDuration(m.Range)
+		}
+		return d.series(m.VectorSelector.(*parser.VectorSelector), fmt.Sprintf("%s(…[%s])", i.Func.Name, over))
 	case *parser.VectorSelector:
 		if d.bare {
 			return d.series(i, "as it is")
@@ -203,6 +214,9 @@ func (d dialect) series(v *parser.VectorSelector, per string) (count, error) {
 	}
 	s := slo.Selector{Metric: v.Name}
 	for _, m := range v.LabelMatchers {
+		if strings.Contains(m.Value, placed) {
+			return count{}, fmt.Errorf("the label %s holds the window", m.Name)
+		}
 		if m.Name != labels.MetricName {
 			s.Matchers = append(s.Matchers, slo.Matcher{Label: m.Name, Operator: m.Type.String(), Value: m.Value})
 		} else if s.Metric == "" && m.Type == labels.MatchEqual {

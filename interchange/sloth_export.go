@@ -1,6 +1,7 @@
 package interchange
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -47,6 +48,9 @@ func (e *exporter) sloth() {
 	}
 	if len(slos) == 0 {
 		return
+	}
+	if slices.ContainsFunc(e.SLOs, func(o slo.Objective) bool { return o.Alert != slo.AlertNone }) {
+		e.warn("Sloth makes alerts of its own: agentslo's tiers, and the evidence that they ask for, are not carried", "slos")
 	}
 	m.list("slos", slos...)
 	e.add(m)

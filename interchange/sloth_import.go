@@ -1,6 +1,7 @@
 package interchange
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -94,11 +95,7 @@ func (i *importer) slothSLO(to *objective, o object, labels []field, keys slothN
 		to.field.name = name.node
 	}
 	to.description = o.get("description").text()
-	if percent := o.get("objective"); percent.present() {
-		to.target, _ = target(percent, true)
-	} else {
-		percent.fail("this is missing")
-	}
+	to.target, _ = target(o.get("objective"), true)
 	for _, f := range labels {
 		to.label(f, f.text())
 	}
@@ -118,7 +115,10 @@ func (i *importer) slothSLO(to *objective, o object, labels []field, keys slothN
 
 // target reads an objective, exactly.
 func target(f field, percent bool) (slo.Decimal, bool) {
-	text := f.text()
+	text, ok := f.required()
+	if !ok {
+		return slo.Decimal{}, false
+	}
 	if percent {
 		text = strings.TrimSuffix(text, "%") + "%"
 	}
@@ -304,7 +304,30 @@ func slothAnnotation(to *objective, f field) {
 		f.warn("not carried: the runbook is %s", to.runbook)
 	default:
 		to.runbook = value
+		to.generalize()
 	}
+}
+
+// generalize makes the link of one SLO that of all: where it names the SLO, it
+// is a template that gives the same link, so that SLOs that differ in nothing
+// else can share a document.
+func (o *objective) generalize() {
+	parts := strings.Split(o.runbook, "/")
+	if !slices.Contains(parts[min(3, len(parts)):], o.name) {
+		return
+	}
+	for i := 3; i < len(parts); i++ {
+		switch parts[i] {
+		case "":
+		case o.name:
+			parts[i] = "{{slo}}"
+		case o.service:
+			parts[i] = "{{service}}"
+		case o.environment:
+			parts[i] = "{{environment}}"
+		}
+	}
+	o.runbook = strings.Join(parts, "/")
 }
 
 func isLink(s string) bool {

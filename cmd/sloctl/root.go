@@ -24,6 +24,8 @@ var verbs = []func() *cobra.Command{
 	newGenerateCommand,
 	newBudgetCommand,
 	newGateCommand,
+	newImportCommand,
+	newExportCommand,
 	newSchemaCommand,
 	newVersionCommand,
 }
@@ -31,7 +33,7 @@ var verbs = []func() *cobra.Command{
 // Exit codes, the same for every verb.
 const (
 	exitOK           = 0
-	exitFailed       = 1 // validate: the file has faults; gate: block
+	exitFailed       = 1 // validate: the file has faults; gate: block; import and export: an SLO cannot be carried
 	exitError        = 2 // usage or internal error, an invalid file included
 	exitInsufficient = 3 // gate: not enough evidence
 )
