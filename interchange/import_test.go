@@ -24,7 +24,7 @@ import (
 // These are all that there may be.
 func TestSpecifications(t *testing.T) {
 	names, _ := filepath.Glob("testdata/*/*.yaml")
-	if len(names) < 9 {
+	if len(names) < 16 {
 		t.Fatalf("only %d specifications", len(names))
 	}
 	for _, name := range names {
@@ -58,6 +58,19 @@ func TestSpecifications(t *testing.T) {
 			}
 		})
 	}
+}
+
+func specifications(t testing.TB) (all [][]byte) {
+	t.Helper()
+	names, _ := filepath.Glob("testdata/*/*.yaml")
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, data)
+	}
+	return all
 }
 
 func stated(data []byte, kinds string) []string {

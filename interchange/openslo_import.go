@@ -79,9 +79,17 @@ func newOpenSLOObject(o object, kind string) *openSLOObject {
 
 // lostMetadata warns of what agentslo has no place for beside names.
 func (x *openSLOObject) lostMetadata() {
-	x.metadata.lost(fmt.Sprintf("agentslo has no place for it at a %s", x.kind), "displayName", "labels", "annotations")
+	why := "agentslo has no place for it at " + article(x.kind)
+	x.metadata.lost(why, "displayName", "labels", "annotations")
 	x.metadata.rest(openSLOFormat)
-	x.spec.lost(fmt.Sprintf("agentslo has no place for it at a %s", x.kind), "description")
+	x.spec.lost(why, "description")
+}
+
+func article(kind string) string {
+	if strings.ContainsRune("AS", rune(kind[0])) && kind != kindService {
+		return "an " + kind // an SLI
+	}
+	return "a " + kind
 }
 
 // find is the object that a reference names.
@@ -165,6 +173,8 @@ func (i *importer) openSLOObjective(x *openSLOObject) {
 		return o.has("indicator") || o.has("indicatorRef")
 	})
 	if composite {
+		spec.get("indicator")
+		spec.get("indicatorRef")
 		spec.get("objectives").fail("a composite SLO weighs several indicators into one; agentslo has an SLO for each: write one for each indicator")
 	} else {
 		base.events = i.openSLOIndicator(&base, spec)
@@ -362,7 +372,7 @@ func (i *importer) openSLOTarget(to *objective, o object, several bool) bool {
 	o.get("indicator")
 	o.get("indicatorRef")
 	if several && ok {
-		to.field.name = o.at()
+		to.field = o.field
 		to.name += "-" + strings.TrimSuffix(slo.FormatRatio(to.target), "%")
 	}
 	o.lost("the SLO's description and name are", "displayName")
@@ -576,7 +586,7 @@ func (i *importer) resolved(f field, kind, ref string) *openSLOObject {
 		return i.find(kind, r)
 	}
 	if !o.has("spec") {
-		f.fail("this is either %s or an %s", ref, kind)
+		f.fail("this is either %s or %s", ref, article(kind))
 		return nil
 	}
 	if k := o.get("kind").text(); k != "" && k != kind {
