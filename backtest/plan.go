@@ -40,7 +40,6 @@ type rule struct {
 type plan struct {
 	blocks []block
 	keep   map[string]time.Duration // how far back a metric is read
-	inputs []*parser.VectorSelector // what rules read and none of them records
 }
 
 // block is some rules in their order. Those with a memory are stepped.
@@ -96,7 +95,6 @@ func newPlan(groups []rules.Group, wanted []string) (*plan, error) {
 		}
 	}
 	p.blocks = blocks(all)
-	p.inputs, _ = inputs(all)
 	return p, nil
 }
 
@@ -176,29 +174,34 @@ func metric(v *parser.VectorSelector) string {
 	return v.Name
 }
 
-// inputs are the selectors of metrics that no rule records, each once.
-func inputs(all []*rule) ([]*parser.VectorSelector, error) {
+// inputs are the selectors of the metrics that rules read and none of them
+// records, each once.
+func inputs(groups []rules.Group) ([]*parser.VectorSelector, error) {
 	recorded := map[string]bool{"ALERTS": true}
-	for _, r := range all {
-		recorded[r.recorded()] = true
+	for _, g := range groups {
+		for _, r := range g.Rules {
+			recorded[r.Record] = true
+		}
 	}
 	var found []*parser.VectorSelector
 	seen := map[string]bool{}
-	for _, r := range all {
-		expr, err := promql.ParseExpr(r.text)
-		if err != nil {
-			return nil, err
-		}
-		parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
-			if v, ok := node.(*parser.VectorSelector); ok && !recorded[metric(v)] {
-				v.OriginalOffset, v.Offset, v.Timestamp, v.StartOrEnd = 0, 0, nil, 0
-				if text := v.String(); !seen[text] {
-					seen[text] = true
-					found = append(found, v)
-				}
+	for _, g := range groups {
+		for _, r := range g.Rules {
+			expr, err := promql.ParseExpr(r.Expr)
+			if err != nil {
+				return nil, err
 			}
-			return nil
-		})
+			parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+				if v, ok := node.(*parser.VectorSelector); ok && !recorded[metric(v)] {
+					v.OriginalOffset, v.Offset, v.Timestamp, v.StartOrEnd = 0, 0, nil, 0
+					if text := v.String(); !seen[text] {
+						seen[text] = true
+						found = append(found, v)
+					}
+				}
+				return nil
+			})
+		}
 	}
 	return found, nil
 }

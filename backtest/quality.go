@@ -190,8 +190,7 @@ const (
 	workbookRules = "workbook"
 )
 
-// qualityEpoch is when simulated time begins: a Monday, at no whole minute, so
-// that evaluations do not coincide with scrapes.
+// qualityEpoch is when simulated time begins: a Monday.
 var qualityEpoch = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 
 func (o QualityOptions) measure(ctx context.Context, c Cell, name string) (Quality, error) {
@@ -200,8 +199,10 @@ func (o QualityOptions) measure(ctx context.Context, c Cell, name string) (Quali
 	if q.AtBudget, err = o.falsePages(ctx, c, name, c.budget()); err != nil {
 		return q, err
 	}
-	if q.AtHalf, err = o.falsePages(ctx, c, name, c.budget()/2); err != nil {
-		return q, err
+	if name == agentsloRules { // the bar is not the workbook's
+		if q.AtHalf, err = o.falsePages(ctx, c, name, c.budget()/2); err != nil {
+			return q, err
+		}
 	}
 	if q.All, err = o.detection(ctx, c, name, 1); err != nil {
 		return q, err
@@ -313,7 +314,7 @@ func (o QualityOptions) falsePages(ctx context.Context, c Cell, name string, rat
 
 // calmBefore is how long nothing fails before an incident: longer than any page
 // tier looks back, so that its windows are full of good runs.
-func calmBefore(f *slo.File, c Cell) time.Duration {
+func calmBefore(f *slo.File) time.Duration {
 	longest := 6 * time.Hour
 	for _, t := range rules.Tiers(f, &f.SLOs[0]) {
 		if t.Severity == rules.SeverityPage {
@@ -330,7 +331,7 @@ func (o QualityOptions) detection(ctx context.Context, c Cell, name string, fail
 	if err != nil {
 		return Detection{}, err
 	}
-	calm, length := calmBefore(f, c), max(6*c.Bar(failing), 24*time.Hour)
+	calm, length := calmBefore(f), max(6*c.Bar(failing), 24*time.Hour)
 	// Beginnings spread over the phases of scrapes and evaluations.
 	begin := func(i int) time.Time {
 		return qualityEpoch.Add(calm + time.Duration(i*37%60)*time.Second)

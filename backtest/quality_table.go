@@ -29,9 +29,9 @@ func QualityRow(own, workbook Quality) string {
 	if !own.Meets() {
 		meets = "**no**"
 	}
-	return fmt.Sprintf("| %s | %s → %s | %s → %s | %s → %s | %s, %s | %s → %s | %s, %s | %s |", c,
+	return fmt.Sprintf("| %s | %s → %s | %s | %s → %s | %s, %s | %s → %s | %s, %s | %s |", c,
 		falsePages(workbook.AtBudget, math.Inf(1)), falsePages(own.AtBudget, MostFalsePages),
-		falsePages(workbook.AtHalf, math.Inf(1)), falsePages(own.AtHalf, MostFalsePagesAtHalf),
+		falsePages(own.AtHalf, MostFalsePagesAtHalf),
 		detection(workbook.All, Never), detection(own.All, c.Bar(1)), minutes(c.Theory(1)), minutes(c.Bar(1)),
 		detection(workbook.Half, Never), detection(own.Half, c.Bar(0.5)), minutes(c.Theory(0.5)), minutes(c.Bar(0.5)), meets)
 }

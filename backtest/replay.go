@@ -3,6 +3,7 @@ package backtest
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	promrules "github.com/prometheus/prometheus/rules"
 
 	"github.com/agentslo/agentslo/rules"
+	"github.com/agentslo/agentslo/slo"
 )
 
 // Traffic is what the exporters of the simulated time show.
@@ -227,6 +229,12 @@ func (one *rule) output(metric labels.Labels) labels.Labels {
 	return ls
 }
 
+// Line is one series over the whole replay.
+type Line struct {
+	Labels labels.Labels
+	Points []Point
+}
+
 // Point is the value of a series at a time.
 type Point struct {
 	Time  time.Time
@@ -234,8 +242,8 @@ type Point struct {
 }
 
 // Query evaluates one of the wanted expressions over the whole replay, after
-// it has run. It yields the points of the expression's only series, or nothing.
-func (r *Replay) Query(ctx context.Context, expr string, step time.Duration) ([]Point, error) {
+// it has run.
+func (r *Replay) Query(ctx context.Context, expr string, step time.Duration) ([]Line, error) {
 	e := newEngine()
 	defer func() { _ = e.Close() }()
 	q, err := e.NewRangeQuery(ctx, r.storage, nil, expr, r.Start, r.End, step)
@@ -247,12 +255,39 @@ func (r *Replay) Query(ctx context.Context, expr string, step time.Duration) ([]
 	if err != nil {
 		return nil, err
 	}
-	if len(matrix) == 0 {
-		return nil, nil
+	lines := make([]Line, len(matrix))
+	for i, x := range matrix {
+		lines[i] = Line{x.Metric, make([]Point, len(x.Floats))}
+		for j, p := range x.Floats {
+			lines[i].Points[j] = Point{time.UnixMilli(p.T).UTC(), p.F}
+		}
 	}
-	points := make([]Point, len(matrix[0].Floats))
-	for i, p := range matrix[0].Floats {
-		points[i] = Point{time.UnixMilli(p.T).UTC(), p.F}
-	}
-	return points, nil
+	return lines, nil
 }
+
+// Counted adds up what the exporters counted of a verdict, resets included.
+func (r *Replay) Counted(v slo.Verdict) (n float64) {
+	r.storage.mu.RLock()
+	defer r.storage.mu.RUnlock()
+	for _, x := range r.storage.byName[eventsMetric] {
+		if x.labels.Get(rules.LabelVerdict) != v.String() {
+			continue
+		}
+		for i := 1; i < len(x.values); i++ {
+			now, before := x.values[i], x.values[i-1]
+			switch {
+			case math.IsNaN(now) || math.IsNaN(before):
+			case now < before:
+				n += now
+			default:
+				n += now - before
+			}
+		}
+	}
+	return n
+}
+
+const (
+	eventsMetric = "agentslo_events_total"
+	aliveMetric  = "agentslo_unmatched_runs_total"
+)

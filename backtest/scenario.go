@@ -257,9 +257,9 @@ type counters struct {
 const defaultAgent = "agent"
 
 func newCounters(f *slo.File, o *slo.Objective, agent string) *counters {
-	c := &counters{alive: labels.FromStrings(labels.MetricName, "agentslo_unmatched_runs_total", "job", "agentslo", "instance", "backtest")}
+	c := &counters{alive: labels.FromStrings(labels.MetricName, aliveMetric, "job", "agentslo", "instance", "backtest")}
 	for i, v := range slo.Verdicts {
-		c.labels[i] = labels.FromStrings(labels.MetricName, "agentslo_events_total", "slo_service", f.Service, "environment", f.Environment,
+		c.labels[i] = labels.FromStrings(labels.MetricName, eventsMetric, "slo_service", f.Service, "environment", f.Environment,
 			"slo", o.Name, "agent", agent, "verdict", v.String(), "job", "agentslo", "instance", "backtest")
 	}
 	return c

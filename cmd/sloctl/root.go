@@ -21,6 +21,7 @@ var verbs = []func() *cobra.Command{
 	newDeriveCommand,
 	newValidateCommand,
 	newExplainCommand,
+	newBacktestCommand,
 	newGenerateCommand,
 	newBudgetCommand,
 	newGateCommand,
