@@ -51,9 +51,12 @@ type object struct {
 	keys   []*yaml.Node
 	values map[string]*yaml.Node
 	asked  map[string]bool
+	merges int
 }
 
-const maxMerges = 16 // merge keys within merge keys
+// maxMerges bounds the mappings that are merged into one: merge keys within
+// merge keys multiply.
+const maxMerges = 1000
 
 func resolve(n *yaml.Node) *yaml.Node {
 	for n != nil && n.Kind == yaml.AliasNode {
@@ -75,11 +78,17 @@ func (f field) object() object {
 		f.fail("this must be a mapping")
 		return o
 	}
-	o.add(f.node, 0)
+	o.add(f.node)
 	return o
 }
 
-func (o *object) add(n *yaml.Node, depth int) {
+func (o *object) add(n *yaml.Node) {
+	if o.merges++; o.merges >= maxMerges {
+		if o.merges == maxMerges {
+			o.fail("more than %d mappings are merged here", maxMerges)
+		}
+		return
+	}
 	var merged []*yaml.Node
 	own := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -105,13 +114,13 @@ func (o *object) add(n *yaml.Node, depth int) {
 	for _, m := range merged {
 		m = resolve(m)
 		switch {
-		case m == nil || depth > maxMerges:
+		case m == nil:
 		case m.Kind == yaml.MappingNode:
-			o.add(m, depth+1)
+			o.add(m)
 		case m.Kind == yaml.SequenceNode:
 			for _, item := range m.Content {
 				if item = resolve(item); item != nil && item.Kind == yaml.MappingNode {
-					o.add(item, depth+1)
+					o.add(item)
 				}
 			}
 		}

@@ -2,8 +2,11 @@ package interchange_test
 
 import (
 	"bytes"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -182,6 +185,20 @@ func TestUnreadableSources(t *testing.T) {
 	}
 }
 
+// Merge keys within merge keys multiply, and may hold themselves.
+func TestMergesAreBounded(t *testing.T) {
+	bomb := "a0: &a0 {version: prometheus/v1}\n"
+	for i := 1; i < 30; i++ {
+		bomb += fmt.Sprintf("a%d: &a%d {<<: [*a%d, *a%d]}\n", i, i, i-1, i-1)
+	}
+	for _, text := range []string{bomb + "<<: *a29\n", "&x\nversion: prometheus/v1\n<<: *x\n"} {
+		start := time.Now()
+		_, notices := interchange.Import([]interchange.Source{{Path: "x", Data: []byte(text)}}, interchange.ImportOptions{})
+		require.Less(t, time.Since(start), 5*time.Second)
+		require.Positive(t, notices.Errors())
+	}
+}
+
 // FuzzImport looks for specifications that make Import panic or write what
 // agentslo refuses, or that it takes without carrying or telling anything.
 func FuzzImport(f *testing.F) {
@@ -192,6 +209,8 @@ func FuzzImport(f *testing.F) {
 		if len(data) > 64<<10 {
 			return
 		}
+		hung := time.AfterFunc(10*time.Second, func() { panic(fmt.Sprintf("hangs: %q", data)) })
+		defer hung.Stop()
 		files, notices := interchange.Import([]interchange.Source{{Path: "f.yaml", Data: data}}, interchange.ImportOptions{})
 		if len(files) == 0 && len(notices) == 0 {
 			t.Fatal("neither SLOs nor notices")
@@ -207,7 +226,7 @@ func FuzzImport(f *testing.F) {
 				}
 			}
 		}
-		lines := bytes.Count(data, []byte("\n")) + 1
+		lines := len(regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]").FindAllIndex(data, -1)) + 1 // as YAML breaks them
 		for _, n := range notices {
 			if n.Line > lines {
 				t.Fatalf("outside of the file: %s", n)
