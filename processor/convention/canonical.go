@@ -60,6 +60,11 @@ func canonicalText(s string) canonical {
 	}
 	switch t[0] {
 	case '{', '[', '"':
+		if t[0] == '{' {
+			if h, end := hashObject(t, 0, 0, true); end == len(t) {
+				return canonical{hash: h}
+			}
+		}
 		inner, failed := unwrap(t)
 		if hollow(inner) {
 			return canonical{hash: hashText(""), empty: true, error: failed}
@@ -99,40 +104,7 @@ func hashJSON(s string, i, depth int) (uint64, int) {
 	}
 	switch s[i] {
 	case '{':
-		sum := uint64(seedObject)
-		if i = skipSpace(s, i+1); i < len(s) && s[i] == '}' {
-			return sum, skipSpace(s, i+1)
-		}
-		for {
-			if i >= len(s) || s[i] != '"' {
-				return 0, -1
-			}
-			end, escaped := scanString(s, i)
-			if end < 0 {
-				return 0, -1
-			}
-			raw := s[i+1 : end-1]
-			if i = skipSpace(s, end); i >= len(s) || s[i] != ':' {
-				return 0, -1
-			}
-			var h uint64
-			if h, i = hashJSON(s, i+1, depth+1); i < 0 {
-				return 0, -1
-			}
-			if !volatileKey(raw) {
-				sum += mix(hashString(raw, escaped), h) // a sum: the order does not matter
-			}
-			if i >= len(s) {
-				return 0, -1
-			}
-			if s[i] == '}' {
-				return sum, skipSpace(s, i+1)
-			}
-			if s[i] != ',' {
-				return 0, -1
-			}
-			i = skipSpace(s, i+1)
-		}
+		return hashObject(s, i, depth, false)
 	case '[':
 		sum := uint64(seedArray)
 		if i = skipSpace(s, i+1); i < len(s) && s[i] == ']' {
@@ -168,6 +140,43 @@ func hashJSON(s string, i, depth int) (uint64, int) {
 		return 0, -1
 	}
 	return h, skipSpace(s, end)
+}
+
+// hashObject is hashJSON for the object at s[i]. With plain it also gives up, with
+// -1, on an empty object and on one with a member that may make it a
+// framework's wrapping.
+func hashObject(s string, i, depth int, plain bool) (uint64, int) {
+	sum := uint64(seedObject)
+	if i = skipSpace(s, i+1); i < len(s) && s[i] == '}' && !plain {
+		return sum, skipSpace(s, i+1)
+	}
+	for {
+		if i >= len(s) || s[i] != '"' {
+			return 0, -1
+		}
+		end, escaped := scanString(s, i)
+		if end < 0 {
+			return 0, -1
+		}
+		raw := s[i+1 : end-1]
+		if i = skipSpace(s, end); i >= len(s) || s[i] != ':' || plain && wraps(raw) {
+			return 0, -1
+		}
+		var h uint64
+		if h, i = hashJSON(s, i+1, depth+1); i < 0 || i >= len(s) {
+			return 0, -1
+		}
+		if !volatileKey(raw) {
+			sum += mix(hashString(raw, escaped), h) // a sum: the order does not matter
+		}
+		if s[i] == '}' {
+			return sum, skipSpace(s, i+1)
+		}
+		if s[i] != ',' {
+			return 0, -1
+		}
+		i = skipSpace(s, i+1)
+	}
 }
 
 // hashString hashes what a JSON string without its quotes stands for.

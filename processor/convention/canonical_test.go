@@ -104,3 +104,31 @@ func TestJSONWalk(t *testing.T) {
 	equal(t, "no documents", documentsIn(`[]`), 0)
 	equal(t, "not said", documentsIn(`some text`), Unknown)
 }
+
+// An object that is certainly no wrapping is hashed at once: what comes of it
+// must be what the longer way finds.
+func FuzzCanonicalShortWay(f *testing.F) {
+	for _, s := range []string{
+		`{"a":1}`, `{"status":"ok","content":[{"type":"text","text":"x"}],"isError":true}`, `{"args":[],"kwargs":{"a":1}}`,
+		`{"output":{"lc":1}}`, `{"status":"error","tool_call_id":"1","content":"x"}`, `{"content":"x","name":"f"}`, `{}`, `{"a"}`,
+		`{"input_str":"x","metadata":{}}`, `{"type":"text","text":"x"}`, `{"id":1,"args":2}`, `{"a":1}x`, `{"a":{"kwargs":1}}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		s = strings.TrimSpace(s)
+		if s == "" || s[0] != '{' {
+			return
+		}
+		inner, failed := unwrap(s)
+		want := canonical{hash: hashText(strings.TrimSpace(inner)), error: failed}
+		if hollow(inner) {
+			want = canonical{hash: hashText(""), empty: true, error: failed}
+		} else if h, end := hashJSON(inner, 0, 0); end == len(inner) {
+			want.hash = h
+		}
+		if got := canonicalText(s); got != want {
+			t.Errorf("%s: got %v, want %v", s, got, want)
+		}
+	})
+}

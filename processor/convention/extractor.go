@@ -15,11 +15,21 @@ type Extractor struct {
 	Names []string
 
 	keys *table
+	// lean: what a model's reply asks for is not listed, only that it asks.
+	lean bool
 }
 
 // New returns an extractor that also keeps the values of the named attributes.
 func New(names ...string) *Extractor {
 	return &Extractor{Names: names, keys: newTable(names)}
+}
+
+// Lean returns an extractor that leaves Facts.Asked and Facts.Returned empty: it
+// need not read a reply whose finish reason says already that it asks for tools.
+func (x *Extractor) Lean() *Extractor {
+	lean := *x
+	lean.lean = true
+	return &lean
 }
 
 // Resource is what a resource says, read once a batch.
@@ -66,6 +76,7 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 		f.reading = r
 	}
 	r.reset()
+	r.lean = x.lean
 	r.scope = r.scopes.find(scope.Name())
 	r.name = s.Name()
 
@@ -76,21 +87,7 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 		f.ParentLocal, r.remote = flags&flagIsRemote == 0, flags&flagIsRemote != 0
 	}
 
-	for k, v := range s.Attributes().All() {
-		e := x.keys.find(k)
-		if e == nil {
-			if p, rest := x.keys.prefixed(k); p != nil {
-				p.read(r, rest, v)
-			}
-			continue
-		}
-		if e.name >= 0 {
-			f.Attributes = append(f.Attributes, Attribute{int(e.name), v.AsString()})
-		}
-		if e.slot != noSlot {
-			r.put(e, v)
-		}
-	}
+	x.attributes(f, r, s.Attributes())
 
 	f.kind(r, x.keys)
 	f.names(r)
@@ -112,6 +109,34 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 		}
 	}
 	f.settle(r, s)
+}
+
+// attributes puts the values of all keys that somebody knows into their slots.
+func (x *Extractor) attributes(f *Facts, r *reading, m pcommon.Map) {
+	if r.route.table != x.keys {
+		r.route.reset(x.keys)
+	}
+	at := int32(0)
+	for k, v := range m.All() {
+		at = r.route.after(at, k)
+		step := &r.route.steps[at]
+		e, family := step.entry, step.family
+		if at == 0 { // not learnt
+			e, family = nil, x.keys.familyOf(k)
+		}
+		if e == nil {
+			if family != nil {
+				family.read(r, k[len(family.text):], v)
+			}
+			continue
+		}
+		if e.name >= 0 {
+			f.Attributes = append(f.Attributes, Attribute{int(e.name), v.AsString()})
+		}
+		if e.slot != noSlot {
+			r.put(e, v)
+		}
+	}
 }
 
 // events reads the span's events by whoever knows them.

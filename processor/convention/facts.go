@@ -227,9 +227,11 @@ type Evaluation struct {
 // Reset makes f ready for the next span and keeps its slices' memory.
 func (f *Facts) Reset() {
 	evaluations, attributes, asked, returned, reading := f.Evaluations[:0], f.Attributes[:0], f.Asked[:0], f.Returned[:0], f.reading
-	*f = Facts{Usage: UnknownUsage, CostUSD: math.NaN(), FirstToken: math.NaN(), Documents: Unknown,
-		Evaluations: evaluations, Attributes: attributes, Asked: asked, Returned: returned, reading: reading}
+	*f = noFacts
+	f.Evaluations, f.Attributes, f.Asked, f.Returned, f.reading = evaluations, attributes, asked, returned, reading
 }
+
+var noFacts = Facts{Usage: UnknownUsage, CostUSD: math.NaN(), FirstToken: math.NaN(), Documents: Unknown}
 
 // Confirm makes the tentative kind the span's kind.
 func (f *Facts) Confirm() {

@@ -12,6 +12,7 @@ type entry struct {
 	slot       slot // noSlot: only a file asks for it
 	rank       uint8
 	name       int16 // index into Extractor.Names; -1 no file asks for it
+	place      int16 // in the table
 }
 
 // table finds entries by key: open addressing over a hash of the key's length,
@@ -109,19 +110,18 @@ func (t *table) find(key string) *entry {
 	}
 }
 
-// prefixed is the numbered family of a key that has no entry, and the rest of
-// the key.
-func (t *table) prefixed(key string) (*numbered, string) {
+// familyOf is the numbered family of a key that has no entry, or nil.
+func (t *table) familyOf(key string) *numbered {
 	if key == "" {
-		return nil, ""
+		return nil
 	}
 	families := t.prefixes[key[0]]
 	for i := range families {
-		if rest, ok := strings.CutPrefix(key, families[i].text); ok {
-			return &families[i], rest
+		if strings.HasPrefix(key, families[i].text) {
+			return &families[i]
 		}
 	}
-	return nil, ""
+	return nil
 }
 
 // newTable has the keys of all vocabularies and the names that files ask for.
@@ -135,20 +135,21 @@ func newTable(names []string) *table {
 			}
 			return
 		}
+		e.place = int16(len(t.entries))
 		index[e.key] = len(t.entries)
 		t.entries = append(t.entries, e)
 	}
 	for id, v := range vocabularies {
 		t.kinds[id] = newKindTable(v.kinds)
 		for _, k := range v.keys {
-			add(entry{k.name, vocabularyID(id), k.slot, k.rank, -1})
+			add(entry{key: k.name, vocabulary: vocabularyID(id), slot: k.slot, rank: k.rank, name: -1})
 		}
 		for _, p := range v.prefixes {
 			t.prefixes[p.text[0]] = append(t.prefixes[p.text[0]], numbered{p, vocabularyID(id)})
 		}
 	}
 	for i, name := range names {
-		if i == 1<<15-1 {
+		if len(t.entries) == 1<<15-1 {
 			break // more attributes than any file can ask for
 		}
 		add(entry{key: name, slot: noSlot, name: int16(i)})

@@ -28,6 +28,7 @@ type reading struct {
 	// they are added already.
 	proved bool
 	remote bool // the flags say that the parent is another process's
+	lean   bool // see Extractor.Lean
 
 	// What numbered keys and events say.
 	replyText   bool   // the reply has text
@@ -47,6 +48,7 @@ type reading struct {
 	evaluations []numberedEvaluation
 
 	scopes scopeCache
+	route  route
 }
 
 func (r *reading) reset() {

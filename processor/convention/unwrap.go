@@ -58,6 +58,16 @@ func wrapping(s string) bool {
 	return false
 }
 
+// wraps says whether a member may make its object a wrapping: without any,
+// [unwrapObject] finds nothing to take off and no failure.
+func wraps(key string) bool {
+	switch key {
+	case "kwargs", "lc", "tool_call_id", "output", "input_str", "inputs", "isError":
+		return true
+	}
+	return false
+}
+
 // contentPart is what a part such as {"type":"text","text":…} or {"json":…}
 // holds.
 func contentPart(raw string) (string, bool) {
