@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
@@ -121,7 +120,7 @@ func (l *ledger) check(name string) {
 // exporters and servers and compares with the ledger every few minutes.
 func TestCountsAreExact(t *testing.T) {
 	seeds, hours := uint64(2), time.Duration(2)
-	if os.Getenv("AGENTSLO_LONG") != "" {
+	if long() {
 		seeds, hours = 12, 12
 	}
 	for seed := range seeds {
@@ -343,6 +342,7 @@ func TestReplicaComesAndGoes(t *testing.T) {
 // TestReplicasAreForgotten a day after they were last there, and not before.
 func TestReplicasAreForgotten(t *testing.T) {
 	w := newWorld(t, oneSLO)
+	w.keep("agentslo:events:increase30d")
 	gone, stays := w.target("instance", "gone"), w.target()
 	gone.born("a", "completion")
 	stays.born("a", "completion")
@@ -375,6 +375,7 @@ func TestReplicasAreForgotten(t *testing.T) {
 // ago left of it, until they leave the window.
 func TestBudgetOfAnIdleAgent(t *testing.T) {
 	w := newWorld(t, oneSLO)
+	w.keep("agentslo:budget_remaining:ratio", "agentslo:error_ratio:1h", "agentslo:evidence:3d")
 	w.run(10*time.Minute, nil)
 	require.Equal(t, 1.0, w.number("agentslo:budget_remaining:ratio"))
 	require.Equal(t, 0.0, w.number("agentslo:error_ratio:1h"))
@@ -386,9 +387,9 @@ func TestBudgetOfAnIdleAgent(t *testing.T) {
 	w.run(5*time.Minute, nil)
 	half := 1 - 1/(0.01*200)
 	require.InDelta(t, half, w.number("agentslo:budget_remaining:ratio"), 1e-12)
-	idle := func(d time.Duration) { // one evaluation every half hour, for speed: the others are missed
+	idle := func(d time.Duration) { // one evaluation every two hours, for speed: the others are missed
 		for end := w.now.Add(d); w.now.Before(end); w.evaluate() {
-			w.now = w.now.Add(30 * time.Minute)
+			w.now = w.now.Add(2 * time.Hour)
 			w.scrape()
 		}
 	}

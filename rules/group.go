@@ -65,7 +65,7 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 			Rule{Record: "agentslo:objective:ratio", Expr: vector(o.Target), Labels: own},
 			Rule{Record: "agentslo:error_budget:ratio", Expr: vector(o.Budget()), Labels: own})
 	}
-	rules = append(rules, Rule{Record: State, Expr: s.state()})
+	rules = append(rules, Rule{Record: State, Expr: s.state(), Labels: identityLabels(f)})
 	for _, w := range Windows(f) {
 		rules = append(rules, record(recordIncrease(w), s.increase(w)))
 	}
@@ -94,7 +94,13 @@ func fileLabels(f *slo.File) map[string]string {
 	for _, name := range reserved {
 		delete(labels, name)
 	}
-	labels[LabelService] = f.Service
+	maps.Copy(labels, identityLabels(f))
+	return labels
+}
+
+// identityLabels are those that the exporter's series have from the file.
+func identityLabels(f *slo.File) map[string]string {
+	labels := map[string]string{LabelService: f.Service}
 	if f.Environment != "" {
 		labels[LabelEnvironment] = f.Environment
 	}

@@ -116,14 +116,22 @@ func (w *world) load(text string) {
 	slices.SortFunc(w.groups, func(a, b *promrules.Group) int { return strings.Compare(a.Name(), b.Name()) })
 }
 
-// keepPages drops the rules that no page depends on, to save time.
+// keepPages drops the rules that no page depends on, to save time; keep those
+// that none of the records does.
 func (w *world) keepPages() {
+	w.keepRules(func(r promrules.Rule) bool { return r.Labels().Get("severity") == rules.SeverityPage })
+}
+
+func (w *world) keep(records ...string) {
+	w.keepRules(func(r promrules.Rule) bool { return slices.Contains(records, r.Name()) })
+}
+
+func (w *world) keepRules(wanted func(promrules.Rule) bool) {
 	needed := map[string]bool{}
 	for i, g := range w.groups {
 		var kept []promrules.Rule
 		for _, r := range slices.Backward(g.Rules()) {
-			alert, isAlert := r.(*promrules.AlertingRule)
-			if isAlert && alert.Labels().Get("severity") != rules.SeverityPage || !isAlert && !needed[r.Name()] {
+			if !wanted(r) && !needed[r.Name()] {
 				continue
 			}
 			kept = append(kept, r)
