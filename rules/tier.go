@@ -57,7 +57,7 @@ type tierRow struct {
 // tierRows has all tiers: a new one is a row.
 var tierRows = []tierRow{
 	{"page_fast", SeverityPage, 1 * time.Hour, 5 * time.Minute, 15 * time.Minute, "0.02"},
-	{"page_slow", SeverityPage, 6 * time.Hour, 30 * time.Minute, 15 * time.Minute, "0.05"},
+	{"page_slow", SeverityPage, 6 * time.Hour, 30 * time.Minute, 30 * time.Minute, "0.05"},
 	{"ticket_fast", SeverityTicket, 24 * time.Hour, 2 * time.Hour, 1 * time.Hour, "0.1"},
 	{"ticket_slow", SeverityTicket, 72 * time.Hour, 6 * time.Hour, 3 * time.Hour, "0.1"},
 }
