@@ -47,6 +47,10 @@ func readMastra(r *reading, f *Facts, s ptrace.Span) {
 			f.setFinish(FinishHuman)
 			f.Failure, f.HasOutput = FailurePaused, false
 		}
+		if !hollow(member(out, "tripwire")) {
+			f.setFinish(FinishRefusal)
+			r.hasAnswer, r.replyText = true, false // its output says only that it was refused
+		}
 	case Tool:
 		if r.textFrom(mastra, slotKind) == "client_tool_call" {
 			f.ClientSide = true

@@ -46,6 +46,7 @@ var vercelVocabulary = vocabulary{
 		{"ai.toolCall.result", slotResult, 0},
 	},
 	kind: vercelKind,
+	read: readVercel,
 }
 
 var vercelKinds = map[string]Kind{
@@ -63,6 +64,18 @@ var vercelKinds = map[string]Kind{
 func vercelKind(_ *reading, word string) Kind {
 	word, _, _ = strings.Cut(word, " ")
 	return vercelKinds[word]
+}
+
+// readVercel: a run that came to its end says its finish reason, whatever is
+// captured. A stream that the caller aborted just ends.
+func readVercel(r *reading, f *Facts, _ ptrace.Span) {
+	if f.Kind != Agent || r.own != 1<<vercel || f.Failed || r.has(slotFinish) || r.has(slotReply) || r.has(slotOutput) {
+		return
+	}
+	switch word, _, _ := strings.Cut(r.textFrom(vercel, slotKind), " "); word {
+	case "ai.streamText", "ai.generateText":
+		f.setFinish(FinishCancelled)
+	}
 }
 
 func vercelEvent(r *reading, f *Facts, e ptrace.SpanEvent) {
