@@ -42,8 +42,8 @@ const (
 	// day or more makes the last few hours before it no worse.
 	lookFarAtStart = "32d:6h"
 	// bornWithin is how far back the first sample of a new exporter series is
-	// looked for. The exporter shows its zero for at least a minute.
-	bornWithin = "1h:1m"
+	// looked for. Its zero may be there for a minute, or for one sample only.
+	bornWithin = "1h"
 )
 
 // scope is what the rules of one file select and aggregate by.
@@ -134,7 +134,7 @@ func (s scope) state() string {
 	// What the counter reached after it was last seen and before its reset. The
 	// range is no longer than the interval, so that it holds no earlier life.
 	unseen := fmt.Sprintf("clamp_min(max_over_time(%s[%s]) - %s, 0)", events, Duration(Interval), base)
-	birth := fmt.Sprintf("min_over_time(%s[%s]) or min_over_time(%s[5m])", events, bornWithin, events)
+	birth := fmt.Sprintf("min_over_time(%s[%s])", events, bornWithin)
 
 	var zeros []string
 	if !s.byAgent() {

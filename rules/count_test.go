@@ -36,6 +36,28 @@ func TestFirstFailureEver(t *testing.T) {
 	require.InDelta(t, -99, w.number("agentslo:budget_remaining:ratio"), 1e-9)
 }
 
+// TestZeroOfOneSample: an embedded exporter writes a series' zero just before
+// its first value, whenever the next evaluation may be.
+func TestZeroOfOneSample(t *testing.T) {
+	for _, wait := range []time.Duration{time.Second, 30 * time.Second, 61 * time.Second, 20 * time.Minute} {
+		w := newWorld(t, oneSLO)
+		w.now = w.now.Add(30 * time.Second)
+		w.evaluate()
+		e := w.target()
+		e.born("a", "completion")
+		w.scrape()
+		w.now = w.now.Add(time.Millisecond)
+		e.add("a", "completion", "bad", 1)
+		w.scrape()
+		w.now = w.now.Add(wait)
+		if wait > time.Minute {
+			w.scrape()
+		}
+		w.evaluate()
+		require.Equal(t, 1.0, w.increase("completion", "bad", "1h"), wait)
+	}
+}
+
 // ledger counts independently of any PromQL what exporters counted and
 // Prometheus scraped, at every evaluation.
 type ledger struct {
