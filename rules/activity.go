@@ -39,6 +39,9 @@ func Uncounted(f *slo.File, o *slo.Objective, window time.Duration) string {
 // EveryReason is the number of events within the window by verdict and
 // reason, of every verdict but good.
 func EveryReason(f *slo.File, o *slo.Objective, window time.Duration) string {
+	if o != nil && !o.CountsRuns() {
+		return labelled(ratioReasons(o, window), LabelVerdict, slo.Bad.String()) + " > 0"
+	}
 	s := raw("agentslo_reasons_total", f, o).with(LabelVerdict + `!="good"`)
 	return increased(s, window, LabelVerdict, "reason") + " > 0"
 }

@@ -28,6 +28,9 @@ func (s scope) alerts(o *slo.Objective) []Rule {
 	for _, t := range Tiers(s.file, o) {
 		rules = append(rules, s.burn(o, t))
 	}
+	if !o.CountsRuns() {
+		return append(rules, s.ratioNoData(o))
+	}
 	return append(rules, s.coverage(o))
 }
 
@@ -48,9 +51,9 @@ func (s scope) burn(o *slo.Objective, t Tier) Rule {
 	lasts := fmt.Sprintf("clamp_min(%s, 0) * %d / %s", left, int64(window/time.Second), s.told(recordBurnRate(t.Long), o))
 
 	notes := s.links(o)
-	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the runs in the last " + Duration(t.Long) + " were bad, " + percent(o.Budget()) + " may be"
+	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the " + eventsOf(o) + " in the last " + Duration(t.Long) + " were bad, " + percent(o.Budget()) + " may be"
 	notes["description"] = literal("The objective: "+Sentence(o)+". ") +
-		"In the last " + Duration(t.Long) + " " + s.ask(bad, "humanize") + " of " + s.ask(counted, "humanize") + " counted runs were bad. " +
+		"In the last " + Duration(t.Long) + " " + s.ask(bad, "humanize") + " of " + s.ask(counted, "humanize") + " counted " + eventsOf(o) + " were bad. " +
 		"Of the error budget of " + Duration(window) + " " + s.ask(left, "humanizePercentage") + " is left; at this rate it lasts " + s.ask(lasts, "humanizeDuration") + "."
 	notes["reasons_query"] = literal(Reasons(s.file, o, t.Long))
 	return Rule{Alert: AlertBudgetBurn, Expr: expr, KeepFiringFor: model.Duration(t.KeepFiring), Labels: labels, Annotations: notes}
@@ -118,7 +121,7 @@ and
 func (s scope) noData() []Rule {
 	var loudest *slo.Objective
 	for i := range s.file.SLOs {
-		if s.file.SLOs[i].Alert != slo.AlertNone {
+		if s.file.SLOs[i].Alert != slo.AlertNone && s.file.SLOs[i].CountsRuns() {
 			loudest = &s.file.SLOs[i]
 			break
 		}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -97,13 +96,9 @@ func (s scope) counted() string {
 
 // events selects the exporter's counters, or their state.
 func (s scope) events(metric string) selector {
-	sel := raw(metric, s.file, nil)
-	if s.shared {
-		names := make([]string, len(s.file.SLOs))
-		for i, o := range s.file.SLOs {
-			names[i] = regexp.QuoteMeta(o.Name)
-		}
-		sel = sel.with(LabelSLO + "=~" + quote(strings.Join(names, "|")))
+	sel := s.ofRuns(raw(metric, s.file, nil))
+	if s.shared && len(s.ratios()) == 0 {
+		sel = named(sel, objectives(s.file))
 	}
 	if len(s.otherEnvironments) > 0 {
 		sel = sel.noneOf(LabelEnvironment, s.otherEnvironments)
@@ -139,7 +134,7 @@ func (s scope) state() string {
 	var zeros []string
 	if !s.byAgent() {
 		for _, v := range slo.Verdicts {
-			zero := fmt.Sprintf("0 * %s", s.recorded("agentslo:objective:ratio"))
+			zero := fmt.Sprintf("0 * %s", s.ofRuns(s.recorded("agentslo:objective:ratio")))
 			zeros = append(zeros, "or\n    "+labelled(zero, LabelVerdict, v.String()))
 		}
 	}
@@ -187,7 +182,10 @@ label_replace(
 // increase is how many events were counted within the window: total now less
 // total at its start, which is 0 if the SLO is younger.
 func (s scope) increase(window time.Duration) string {
-	total := s.events(State).equal(labelPart, "total").String()
+	return countedWithin(s.events(State).equal(labelPart, "total"), window)
+}
+
+func countedWithin(total selector, window time.Duration) string {
 	return fmt.Sprintf(`max without (%[1]s) (
   clamp_min(
     %[2]s
@@ -203,7 +201,7 @@ func (s scope) increase(window time.Duration) string {
     ),
     0
   )
-)`, labelPart, total, Duration(window), lookBack, lookFarAtStart)
+)`, labelPart, total.String(), Duration(window), lookBack, lookFarAtStart)
 }
 
 // verdicts is the recorded number of events with that verdict in the window.

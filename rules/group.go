@@ -21,7 +21,7 @@ type Rule = rulefmt.Rule
 
 // reserved are the labels that a file's own labels cannot replace: they
 // identify series and alerts.
-var reserved = []string{LabelService, LabelEnvironment, LabelSLO, LabelAgent, LabelVerdict, labelPart, "alertname", "tier"}
+var reserved = []string{LabelService, LabelEnvironment, LabelSLO, LabelAgent, LabelVerdict, labelPart, labelSeries, "alertname", "tier"}
 
 // Groups builds the rules of every file of the set: one group each, in order,
 // with a name that is unique within the set. The state of the counters does
@@ -65,9 +65,19 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 			Rule{Record: "agentslo:objective:ratio", Expr: vector(o.Target), Labels: own},
 			Rule{Record: "agentslo:error_budget:ratio", Expr: vector(o.Budget()), Labels: own})
 	}
-	rules = append(rules, Rule{Record: State, Expr: s.state(), Labels: identityLabels(f)})
+	if f.CountsRuns() {
+		rules = append(rules, Rule{Record: State, Expr: s.state(), Labels: identityLabels(f)})
+	}
+	for _, o := range s.ratios() {
+		rules = append(rules, Rule{Record: State, Expr: s.ratioState(o), Labels: identityLabels(f)})
+	}
 	for _, w := range Windows(f) {
-		rules = append(rules, record(recordIncrease(w), s.increase(w)))
+		if f.CountsRuns() {
+			rules = append(rules, record(recordIncrease(w), s.increase(w)))
+		}
+		if len(s.ratios()) > 0 {
+			rules = append(rules, record(recordIncrease(w), s.ratioIncrease(w)))
+		}
 	}
 	for _, w := range Windows(f) {
 		rules = append(rules,

@@ -65,8 +65,12 @@ func Events(f *slo.File, o *slo.Objective, verdict slo.Verdict, window time.Dura
 
 // Reasons is the number of bad events within the window by reason, largest
 // first, at most ten. It reads the exporter's own series, and is rounded to
-// whole events because increase() extrapolates.
+// whole events because increase() extrapolates. The reasons of a ratio are its
+// counters of bad events.
 func Reasons(f *slo.File, o *slo.Objective, window time.Duration) string {
+	if o != nil && !o.CountsRuns() {
+		return "sort_desc(topk(10, " + ratioReasons(o, window) + " > 0))"
+	}
 	s := raw("agentslo_reasons_total", f, o).equal(LabelVerdict, slo.Bad.String())
 	return "sort_desc(topk(10, round(sum by (" + LabelSLO + ", reason) (increase(" + s.String() + "[" + Duration(window) + "]))) > 0))"
 }

@@ -23,6 +23,9 @@ import (
 func Tests(w io.Writer, set *slo.Set, ruleFiles ...string) error {
 	document := testFile{RuleFiles: ruleFiles, EvaluationInterval: model.Duration(time.Minute)}
 	for _, f := range set.Files {
+		if !f.CountsRuns() {
+			continue
+		}
 		for _, s := range scenarios {
 			document.Tests = append(document.Tests, s.test(newScope(set, f)))
 		}
@@ -160,6 +163,9 @@ func (s scenario) test(sc scope) test {
 	f, h := sc.file, s.history()
 	t := test{Name: sc.name(nil) + ": " + s.name, Interval: model.Duration(time.Minute)}
 	for i := range f.SLOs {
+		if !f.SLOs[i].CountsRuns() {
+			continue
+		}
 		for _, v := range slo.Verdicts {
 			series := raw("agentslo_events_total", f, &f.SLOs[i]).equal(LabelAgent, sampleAgent(f)).equal(LabelVerdict, v.String())
 			t.Input = append(t.Input, testSeries{series.with(exporterLabels).String(), values(h.shown[v])})
@@ -177,6 +183,9 @@ func (s scenario) test(sc scope) test {
 		at := model.Duration(time.Duration(minute) * time.Minute)
 		for i := range f.SLOs {
 			o := &f.SLOs[i]
+			if !o.CountsRuns() {
+				continue
+			}
 			t.Queries = append(t.Queries, sc.firing(o, h, minute, at))
 			good, bad := h.within(slo.Good, minute, budgetWindow(f)), h.within(slo.Bad, minute, budgetWindow(f))
 			key := sc.sampleKey(f.SLOs[i].Name)
@@ -191,7 +200,7 @@ func (s scenario) test(sc scope) test {
 		if sc.noData() != nil && h.goneFor(minute) > 15 {
 			missing = append(missing, testSample{"{}", 1})
 		}
-		t.Queries = append(t.Queries, testQuery{"count(" + identity("ALERTS", f, nil).equal("alertname", AlertNoData).with(`alertstate="firing"`).String() + ")", at, missing})
+		t.Queries = append(t.Queries, testQuery{"count(" + identity("ALERTS", f, nil).equal("alertname", AlertNoData).equal(LabelSLO, "").with(`alertstate="firing"`).String() + ")", at, missing})
 	}
 	return t
 }

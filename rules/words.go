@@ -13,7 +13,7 @@ import (
 // Sentence says what an SLO promises: "99% of runs end with an answer, a
 // refusal or a hand-over to a person".
 func Sentence(o *slo.Objective) string {
-	of := "runs"
+	of := eventsOf(o)
 	if o.When != nil {
 		of = "runs with " + o.When.Source
 	}
@@ -39,12 +39,32 @@ func promise(o *slo.Objective) string {
 		return "answer only after a tool call that succeeded"
 	case "no_progress":
 		return fmt.Sprintf("make progress: the same call with the same result fewer than %d times", o.Repeats)
+	case slo.KindRatio:
+		return "are good" + counts(o)
 	case "custom":
 		if o.Good != nil {
 			return "have " + o.Good.Source
 		}
 	}
 	return "are good for " + o.Name
+}
+
+// counts says which counters a ratio is of.
+func counts(o *slo.Objective) string {
+	if o.Events == nil {
+		return ""
+	}
+	var parts []string
+	for _, role := range slo.Roles {
+		var names []string
+		for _, sel := range o.Events.Of(role) {
+			names = append(names, sel.String())
+		}
+		if len(names) > 0 {
+			parts = append(parts, string(role)+" "+strings.Join(names, " and "))
+		}
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 func judges(o *slo.Objective) string {
