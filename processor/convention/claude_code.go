@@ -16,6 +16,7 @@ var claudeCodeVocabulary = vocabulary{
 		{"prompt.id", slotRunID, 0},
 		{"agent_id", slotAgentName, 0},
 		{"parent_agent_id", slotNested, 0},
+		{"subagent_type", slotWorkflowName, 0},
 		{"model", slotModel, 0},
 		{"input_tokens", slotInput, 0},
 		{"output_tokens", slotOutput, 0},
@@ -57,6 +58,13 @@ func claudeKind(name string, _ bool) Kind {
 }
 
 func readClaudeCode(r *reading, f *Facts, s ptrace.Span) {
+	if sub := r.textFrom(claudeCode, slotWorkflowName); sub != "" && s.Name() == "claude_code.tool" {
+		// The call of a sub-agent, which has no span of its own: its model and
+		// tool spans are right below.
+		f.Kind, f.AgentName, f.WorkflowName, f.Nested = Agent, sub, "", true
+		f.ToolName, f.CallID, f.Placeholder = "", 0, true // it is not the run's name
+		return
+	}
 	if f.Convention != "claude_code" {
 		return
 	}

@@ -32,16 +32,22 @@ type numberedEvaluation struct {
 
 const maxEvaluations = 64
 
+// Numbers of evaluations and of annotations on one span are apart.
+const (
+	ofEvaluations = 0
+	ofAnnotations = 1 << 20
+)
+
 // readNumberedEvaluation reads N.evaluation.name and the like.
-func readNumberedEvaluation(target evaluationTarget) func(*reading, string, value) {
+func readNumberedEvaluation(target evaluationTarget, series int) func(*reading, string, value) {
 	return func(r *reading, rest string, v value) {
 		n, field := cutNumber(rest)
 		_, field, ok := strings.Cut(field, ".")
-		if n < 0 || !ok {
+		if n < 0 || n >= ofAnnotations || !ok {
 			return
 		}
 		r.seen |= 1 << openInference
-		e := r.evaluationAt(n, target)
+		e := r.evaluationAt(series+n, target)
 		if e == nil {
 			return
 		}

@@ -144,6 +144,13 @@ type Facts struct {
 	// FinishVague: Finish is FinishStop, but this emitter says so of replies that
 	// ask for tools too, and the reply itself was not captured.
 	FinishVague bool
+	// AsksAnswer: one of Asked is an answer tool. Whoever knows the files sets it.
+	AsksAnswer bool
+	// Outspoken: this emitter always says how a model call ended, so that silence
+	// is a call that was cut short.
+	Outspoken bool
+	// MaxSteps: on an Agent span, the number of steps it may take; 0 not said.
+	MaxSteps int64
 	// HasOutput: on a root, it carries an answer; on a model span, its reply has text.
 	HasOutput bool
 	// AsksTool: the model's reply asks for at least one tool.

@@ -323,5 +323,9 @@ func (f *Facts) admit(s string) {
 	switch failure := failureOf(s, errorWords.find(s)); failure {
 	case FailurePaused, FailureLimit:
 		f.Failure = failure
+	case FailureCancelled:
+		if f.Kind != Tool { // a tool may have caught it
+			f.Failure = failure
+		}
 	}
 }

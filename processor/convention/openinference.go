@@ -30,7 +30,7 @@ var openInferenceVocabulary = vocabulary{
 		{"llm.cost.completion", slotCostOutput, 0},
 		{"llm.finish_reason", slotFinish, 0},
 		{"smolagents.tools_names", slotTools, 0},
-		{"smolagents.max_steps", slotMark, 0},
+		{"smolagents.max_steps", slotMaxSteps, 0},
 
 		{"tool.name", slotToolName, 0},
 		{"tool.id", slotCallID, 0},
@@ -43,20 +43,26 @@ var openInferenceVocabulary = vocabulary{
 		{"llm.tools.", func(r *reading, _ string, _ value) { r.offered = true }},
 		{"retrieval.documents.", readDocument},
 		{"reranker.output_documents.", readDocument},
-		{"annotations.", readNumberedEvaluation(targetSpan)},
-		{"trace.evaluations.", readNumberedEvaluation(targetTrace)},
-		{"trace.annotations.", readNumberedEvaluation(targetTrace)},
-		{"session.evaluations.", readNumberedEvaluation(targetNone)},
-		{"session.annotations.", readNumberedEvaluation(targetNone)},
+		{"annotations.", readNumberedEvaluation(targetSpan, ofAnnotations)},
+		{"trace.evaluations.", readNumberedEvaluation(targetTrace, ofEvaluations)},
+		{"trace.annotations.", readNumberedEvaluation(targetTrace, ofAnnotations)},
+		{"session.evaluations.", readNumberedEvaluation(targetNone, ofEvaluations)},
+		{"session.annotations.", readNumberedEvaluation(targetNone, ofAnnotations)},
 	},
 	kinds: map[string]Kind{
 		"AGENT": Agent, "CHAIN": Chain, "LLM": Model, "TOOL": Tool, "RETRIEVER": Retrieval, "RERANKER": Step,
 		"EMBEDDING": Step, "PROMPT": Step, "GUARDRAIL": Guardrail, "EVALUATOR": Evaluator,
+		// As some emitters write them.
+		"agent": Agent, "chain": Chain, "llm": Model, "tool": Tool, "retriever": Retrieval, "reranker": Step,
+		"embedding": Step, "prompt": Step, "guardrail": Guardrail, "evaluator": Evaluator,
 	},
 	read: readOpenInference,
 }
 
 func readOpenInference(r *reading, f *Facts, s ptrace.Span) {
+	if v, ok := r.from(openInference, slotMaxSteps); ok && f.Kind == Agent {
+		f.MaxSteps = max(count(v), 0)
+	}
 	if f.Kind == Retrieval && f.Documents == Unknown {
 		// A retriever that found nothing has no numbered documents.
 		if out := r.textFrom(openInference, slotResult); out != "" && !redacted(out) {

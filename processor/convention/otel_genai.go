@@ -61,7 +61,7 @@ var otelGenAIVocabulary = vocabulary{
 	},
 	prefixes: []prefix{
 		{"gen_ai.completion.", readCompletion},
-		{"evaluations.", readNumberedEvaluation(targetSpan)},
+		{"evaluations.", readNumberedEvaluation(targetSpan, ofEvaluations)},
 	},
 	kinds: map[string]Kind{
 		"invoke_agent": Agent, "invoke_workflow": Agent, "handle_conversation_turn": Agent,
@@ -91,6 +91,8 @@ func readOTel(r *reading, f *Facts, s ptrace.Span) {
 			f.Failure = FailureGuardrail
 		}
 	}
+	// Version 7 of the Vercel AI SDK, which always says how a call ended.
+	f.Outspoken = f.Kind == Step && r.textFrom(otelGenAI, slotKind) == "agent_step"
 	if f.Kind != Tool {
 		return
 	}

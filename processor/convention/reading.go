@@ -267,6 +267,30 @@ func identity(s string) uint64 {
 	return xxhash.Sum64String(s)
 }
 
+// redactedWithin says whether a value inside JSON text is a mark of redaction:
+// what it stood for is not known, and two such texts need not be the same.
+func redactedWithin(s string) bool {
+	if !strings.Contains(s, `***"`) && !strings.Contains(s, "REDACTED") && !strings.Contains(s, "redacted]") {
+		return false
+	}
+	for i := strings.IndexByte(s, '"'); i >= 0; {
+		rest := s[i+1:]
+		end := strings.IndexByte(rest, '"')
+		if end < 0 {
+			return false
+		}
+		if redacted(rest[:end]) {
+			return true
+		}
+		next := strings.IndexByte(rest[end+1:], '"')
+		if next < 0 {
+			return false
+		}
+		i += 1 + end + 1 + next
+	}
+	return false
+}
+
 // redacted says whether s is a mark that content was not captured.
 func redacted(s string) bool {
 	if len(s) < 3 || len(s) > 24 {

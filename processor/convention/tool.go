@@ -16,7 +16,7 @@ func (f *Facts) readTool(r *reading) {
 }
 
 func (f *Facts) setArgs(v value) {
-	if v.Type() == pcommon.ValueTypeStr && redacted(v.Str()) {
+	if v.Type() == pcommon.ValueTypeStr && (redacted(v.Str()) || redactedWithin(v.Str())) {
 		return
 	}
 	c := canonicalValue(v)
@@ -24,7 +24,7 @@ func (f *Facts) setArgs(v value) {
 }
 
 func (f *Facts) setResult(v value) {
-	if v.Type() == pcommon.ValueTypeStr && redacted(v.Str()) {
+	if v.Type() == pcommon.ValueTypeStr && (redacted(v.Str()) || redactedWithin(v.Str())) {
 		return
 	}
 	f.takeResult(canonicalValue(v))

@@ -69,6 +69,7 @@ func vercelKind(_ *reading, word string) Kind {
 // readVercel: a run that came to its end says its finish reason, whatever is
 // captured. A stream that the caller aborted just ends.
 func readVercel(r *reading, f *Facts, _ ptrace.Span) {
+	f.Outspoken = true
 	if f.Kind != Agent || r.own != 1<<vercel || f.Failed || r.has(slotFinish) || r.has(slotReply) || r.has(slotOutput) {
 		return
 	}

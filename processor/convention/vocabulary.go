@@ -48,6 +48,7 @@ const (
 	slotDeferral // a tool call put off until a person approves
 	slotDocuments
 	slotTriggered // a guardrail refused
+	slotMaxSteps  // how many steps an agent may take
 	slotMethod    // of MCP
 
 	slotErrorType

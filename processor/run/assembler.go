@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -197,7 +198,8 @@ type group struct {
 	index     map[uint64]struct{} // of ids, once a scan would be slow
 	strs      []string
 	resources []*resource
-	claimed   []string // run ids
+	claimed   []string            // run ids
+	claims    map[string]struct{} // of claimed, once a scan would be slow
 	evals     []convention.Evaluation
 	finished  *finishedTrace // completed runs of the same trace
 
@@ -404,6 +406,10 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 		}
 	}
 
+	for i := range f.Asked {
+		f.AsksAnswer = f.AsksAnswer || a.isAnswer(f.Asked[i].Name)
+	}
+
 	sh, home := a.lock(trace)
 	g := sh.groups[home]
 	var fin *finishedTrace
@@ -458,10 +464,7 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 	} else if f.ParentID.IsEmpty() {
 		g.rootArrival = now
 	}
-	claim := f.RunID != "" && !contains(g.claimed, f.RunID)
-	if claim {
-		g.claimed = append(g.claimed, strings.Clone(f.RunID))
-	}
+	claim := f.RunID != "" && g.claim(f.RunID)
 	sh.schedule(g, a.deadline(g))
 	full := len(g.ids) >= a.settings.MaxSpans
 	after := g.size()
@@ -476,13 +479,42 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 	}
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
+// isAnswer says whether some file takes the tool for the answer. Which file the
+// run belongs to is not known yet.
+func (a *Assembler) isAnswer(tool string) bool {
+	for _, l := range a.lists {
+		if l.toolKind(tool).role == Answer {
 			return true
 		}
 	}
 	return false
+}
+
+// claim notes a run id and says whether it is new to the group.
+func (g *group) claim(id string) bool {
+	const scan = 16
+	if len(g.claimed) < scan {
+		if slices.Contains(g.claimed, id) {
+			return false
+		}
+	} else {
+		if g.claims == nil {
+			g.claims = make(map[string]struct{}, 2*scan)
+			for _, c := range g.claimed {
+				g.claims[c] = struct{}{}
+			}
+		}
+		if _, ok := g.claims[id]; ok {
+			return false
+		}
+	}
+	id = strings.Clone(id)
+	g.claimed = append(g.claimed, id)
+	g.bytes += int64(len(id)) + 16
+	if g.claims != nil {
+		g.claims[id] = struct{}{}
+	}
+	return true
 }
 
 // sampled notes the sampling threshold of a span's tracestate.
@@ -674,7 +706,8 @@ func (a *Assembler) check(sh *shard, key pcommon.TraceID, g *group, why Completi
 	pipeline := int(g.pipeline)
 
 	for i := range out.runs {
-		sh.finished.add(key, g.traces, &finishedRun{out.runs[i].run.ID, out.runs[i].run.Start, out.runs[i].run.End, out.runs[i].spans})
+		x := &out.runs[i]
+		sh.finished.add(key, g.traces, &finishedRun{id: x.run.ID, start: x.run.Start, end: x.run.End, spans: x.spans, awaited: x.awaited, rootless: !x.run.HasRoot})
 	}
 	var claims []string
 	after := int64(0)

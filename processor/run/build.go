@@ -20,11 +20,15 @@ type assembly struct {
 	this  *candidate
 	index int32 // of the candidate
 
-	first    int32   // the first root, or the first span of a lost run
-	calls    []int32 // counted model calls in order of start
-	uses     []int32 // spans whose usage counts
-	calledBy []int32 // span of each run.Tools entry
-	storage  [64]int32
+	first   int32   // the first root, or the first span of a lost run
+	calls   []int32 // counted model calls in order of start
+	replies []int32 // all model spans that wrap no other, repeats included
+	// repliesRepeat: two model spans report the same response.
+	repliesRepeat bool
+	responses     map[uint64]bool // of calls, once they are many
+	uses          []int32         // spans whose usage counts
+	calledBy      []int32         // span of each run.Tools entry
+	storage       [64]int32
 }
 
 // build makes a run of the candidate's members.
@@ -78,22 +82,44 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 	b.retrievals()
 	r.Outcome, r.OutcomeReason = b.ending()
 	if a.handler.Marker != nil && b.file != nil && r.Outcome != slo.Lost {
-		if o, ok := a.handler.Marker(b.file, r); ok {
+		if o, ok := a.handler.Marker(b.file, r); ok && markable(o, r.Outcome) {
 			r.Outcome, r.OutcomeReason = o, "marker"
 		}
 	}
 
 	out := resolved{run: r, file: b.file, spans: make([]uint32, 0, min(len(c.members), maxFingerprints))}
+	// Past the bound, spans that others hang on are worth more than leaves.
+	for pass := range 2 {
+		for _, i := range c.members {
+			s := &t.spans[i]
+			if (s.child < 0) == (pass == 1) && len(out.spans) < maxFingerprints {
+				out.spans = append(out.spans, fingerprint(s.id))
+			}
+		}
+	}
 	for _, i := range c.members {
 		s := &t.spans[i]
-		if len(out.spans) < maxFingerprints {
-			out.spans = append(out.spans, fingerprint(s.id))
-		}
 		if s.ResponseID != 0 && a.judges {
 			out.responses = append(out.responses, s.ResponseID)
 		}
+		if c.root < 0 && s.parent < 0 && s.parentID != 0 && len(out.awaited) < maxFingerprints {
+			out.awaited = append(out.awaited, fingerprint(s.parentID))
+		}
+	}
+	if r.RunID != "" && a.judges {
+		out.responses = append(out.responses, runKey(r.RunID))
 	}
 	return out
+}
+
+// markable says whether a file's marker may turn one outcome into another: a
+// run that crashed or was left was neither handed on nor declined, whatever it
+// called last.
+func markable(to, from slo.Outcome) bool {
+	if to != slo.Escalated && to != slo.Abstained {
+		return true
+	}
+	return from != slo.Error && from != slo.Cancelled && from != slo.StoppedNoProgress
 }
 
 // inside says whether the span is a member of this run.
@@ -221,6 +247,15 @@ func (b *assembly) lostName() string {
 // output before the root no longer counts as the end of the run.
 const earlyEnd = uint64(1e9)
 
+// longest is the length, in nanoseconds, past which a span's times are taken
+// for a fault of its clock: a year.
+const longest = uint64(365 * 24 * 3600 * 1e9)
+
+// timed says whether the span's start and end can be an interval.
+func (s *span) timed() bool {
+	return s.Start > 0 && s.End >= s.Start && s.End-s.Start <= longest
+}
+
 // interval is a stretch of time in Unix nanoseconds.
 type interval struct{ start, end uint64 }
 
@@ -249,21 +284,34 @@ func (b *assembly) times() {
 	r := b.run
 	extent := interval{start: math.MaxUint64}
 	for _, i := range b.this.members {
-		if s := &b.spans[i]; s.IsAI() && !s.judged {
+		if s := &b.spans[i]; s.IsAI() && !s.judged && s.timed() {
 			extent.start, extent.end = min(extent.start, s.Start), max(extent.end, s.End)
 		}
+	}
+	if extent.end == 0 {
+		extent = interval{}
 	}
 	if b.this.root < 0 {
 		r.Start, r.End, r.SoFar = extent.start, extent.end, extent.seconds()
 		return
 	}
-	r.Start = math.MaxUint64
 	work := make([]interval, 0, 2)
-	output := false
+	output, timed := false, true
+	whole := interval{start: math.MaxUint64}
 	for s := range b.roots {
+		timed = timed && s.timed()
 		work = append(work, interval{s.Start, s.End})
-		r.Start, r.End = min(r.Start, s.Start), max(r.End, s.End)
+		whole.start, whole.end = min(whole.start, s.Start), max(whole.end, s.End)
 		output = output || s.HasOutput
+	}
+	if !timed {
+		// Its clock says nothing of how long it took; what is below may.
+		r.Start, r.End, r.SoFar = extent.start, extent.end, extent.seconds()
+		return
+	}
+	r.Start, r.End = whole.start, whole.end
+	if b.this.trace {
+		work = append(work[:0], whole)
 	}
 	if extent.end > r.End+earlyEnd && !output {
 		r.RootEndedEarly = true
@@ -273,7 +321,7 @@ func (b *assembly) times() {
 	var waits []interval
 	for _, i := range b.this.members {
 		s := &b.spans[i]
-		if !s.WaitsForPerson && (s.Kind != convention.Tool || !s.tool.waits) {
+		if !s.timed() || !s.WaitsForPerson && (s.Kind != convention.Tool || !s.tool.waits) {
 			continue
 		}
 		for _, x := range work {
@@ -324,9 +372,16 @@ func (b *assembly) models() {
 		}
 	}
 	r := b.run
-	for k, i := range b.this.members {
+	for _, i := range b.this.members {
 		s := &b.spans[i]
-		if s.Kind != convention.Model || s.judged || neverSent(s) || b.sameResponse(k) {
+		if s.Kind != convention.Model || s.judged || neverSent(s) {
+			continue
+		}
+		if !s.wraps {
+			b.replies = append(b.replies, i)
+		}
+		if b.sameResponse(s) {
+			b.repliesRepeat = true
 			continue
 		}
 		if !s.wraps {
@@ -358,24 +413,44 @@ func (b *assembly) models() {
 		if b.usageIncomplete() {
 			r.Usage = convention.UnknownUsage
 		}
+		for _, i := range b.uses { // a sum that lacks a part is no sum
+			if u := &b.spans[i].Usage; u.Input < 0 {
+				r.Usage.Input = convention.Unknown
+			} else if u.Output < 0 {
+				r.Usage.Output = convention.Unknown
+			}
+		}
 	}
 	if len(b.uses) == 0 {
 		b.agentUsage()
 	}
 }
 
-// sameResponse says whether an earlier call of the run reports the response of
-// the k-th member too.
-func (b *assembly) sameResponse(k int) bool {
-	s := &b.spans[b.this.members[k]]
+// sameResponse says whether an earlier call of the run reports the span's
+// response too, and notes the response.
+func (b *assembly) sameResponse(s *span) bool {
 	if s.ResponseID == 0 || s.wraps {
 		return false
 	}
-	for _, i := range b.calls {
-		if b.spans[i].ResponseID == s.ResponseID {
-			return true
+	const scan = 32 // so few are found by looking at each
+	if len(b.calls) < scan {
+		for _, i := range b.calls {
+			if b.spans[i].ResponseID == s.ResponseID {
+				return true
+			}
+		}
+		return false
+	}
+	if b.responses == nil {
+		b.responses = make(map[uint64]bool, 2*scan)
+		for _, i := range b.calls {
+			b.responses[b.spans[i].ResponseID] = true
 		}
 	}
+	if b.responses[s.ResponseID] {
+		return true
+	}
+	b.responses[s.ResponseID] = true
 	return false
 }
 

@@ -56,6 +56,8 @@ type FinishedRun struct {
 	ID         [16]byte
 	Start, End uint64
 	Spans      []uint32
+	Awaited    []uint32
+	Rootless   bool
 }
 
 func idBytes(ids []pcommon.TraceID) [][16]byte {
@@ -98,7 +100,7 @@ func (a *Assembler) Snapshot() Snapshot {
 			t := sh.finished.byTrace[key]
 			f := FinishedTrace{Key: key, Traces: idBytes(t.traces)}
 			for _, r := range t.runs {
-				f.Runs = append(f.Runs, FinishedRun{r.id, r.start, r.end, r.spans})
+				f.Runs = append(f.Runs, FinishedRun{r.id, r.start, r.end, r.spans, r.awaited, r.rootless})
 			}
 			s.Finished = append(s.Finished, f)
 		}
@@ -175,7 +177,7 @@ func (a *Assembler) Restore(s Snapshot) {
 		sh := a.shard(f.Key)
 		sh.mu.Lock()
 		for _, r := range f.Runs {
-			sh.finished.add(f.Key, traceIDs(f.Traces), &finishedRun{r.ID, r.Start, r.End, r.Spans})
+			sh.finished.add(f.Key, traceIDs(f.Traces), &finishedRun{id: r.ID, start: r.Start, end: r.End, spans: r.Spans, awaited: r.Awaited, rootless: r.Rootless})
 		}
 		if g := sh.groups[f.Key]; g != nil {
 			g.finished = sh.finished.byTrace[f.Key]

@@ -17,6 +17,7 @@ func (a *Assembler) evaluate(e convention.Evaluation, now int64) {
 				a.handler.Evaluated(id, e)
 				return
 			}
+			e.TargetResponse = runKey(e.TargetRunID)
 		}
 		if e.TargetResponse == 0 {
 			a.Stats.EvaluationsOrphaned.Add(1)
@@ -38,7 +39,7 @@ func (a *Assembler) evaluate(e convention.Evaluation, now int64) {
 				}
 			}
 		}
-		if match == nil && g == nil && len(fin.runs) == 1 {
+		if match == nil && (g == nil || g.ai == 0) && len(fin.runs) == 1 {
 			match = fin.runs[0]
 		}
 		if match != nil {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -18,6 +19,8 @@ type finishedRun struct {
 	id         [16]byte
 	start, end uint64
 	spans      []uint32
+	awaited    []uint32 // parents that had not come when a run without a root was completed
+	rootless   bool
 }
 
 type finishedTrace struct {
@@ -59,23 +62,29 @@ func (t *finishedTrace) seen(trace pcommon.TraceID, f *convention.Facts) (duplic
 	if i < 0 {
 		return false, false
 	}
-	key := spanKey(f.SpanID, i)
+	key, parent := spanKey(f.SpanID, i), uint64(0)
+	if !f.ParentID.IsEmpty() {
+		parent = spanKey(f.ParentID, i)
+	}
 	for _, r := range t.runs {
 		if r.holds(key) {
 			return true, false
 		}
 	}
-	if f.ParentID.IsEmpty() {
-		return false, false
-	}
-	parent := spanKey(f.ParentID, i)
 	for _, r := range t.runs {
-		if r.holds(parent) {
-			if len(r.spans) < maxFingerprints {
-				r.spans = append(r.spans, fingerprint(key))
+		switch {
+		case slices.Contains(r.awaited, fingerprint(key)):
+			if parent != 0 {
+				r.awaited = append(r.awaited, fingerprint(parent))
 			}
-			return false, true
+		case parent != 0 && r.holds(parent):
+		default:
+			continue
 		}
+		if len(r.spans) < maxFingerprints {
+			r.spans = append(r.spans, fingerprint(key))
+		}
+		return false, true
 	}
 	return false, false
 }

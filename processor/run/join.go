@@ -66,9 +66,7 @@ func (a *Assembler) merge(from, home pcommon.TraceID) bool {
 	to.evals = append(to.evals, g.evals...)
 	to.mixedSampling = to.mixedSampling || g.mixedSampling
 	for _, id := range g.claimed {
-		if !contains(to.claimed, id) {
-			to.claimed = append(to.claimed, id)
-		}
+		to.claim(id)
 	}
 	delete(src.groups, from)
 	a.Stats.OpenRuns.Add(-1)

@@ -77,21 +77,31 @@ func (b *assembly) ending() (slo.Outcome, string) {
 	if p := b.lastPaused(); p != nil && (model == nil || p.Start >= model.Start) && (tool == nil || p.Start >= tool.Start) {
 		return slo.Escalated, "paused"
 	}
-	if root.Failed {
+	failed := root
+	if !root.Failed && !root.HasOutput {
+		failed = b.failedAgent(root) // a root above it may say OK, or nothing
+	}
+	if failed != nil && failed.Failed {
+		if o, why, ok := ended(failed); ok {
+			return o, why
+		}
 		if o, why, ok := b.failureBelow(); ok {
 			return o, why
 		}
-		if root.Failure == convention.FailureGuardrail {
+		if failed.Failure == convention.FailureGuardrail {
 			return slo.Error, "guardrail"
 		}
 		return slo.Error, "error"
+	}
+	if root.MaxSteps > 0 && b.steps(root) >= int(root.MaxSteps) && !b.answerCalled() {
+		return slo.LimitReached, "limit"
 	}
 
 	// Signs that the caller left, whatever the last model call said.
 	if root.Finish == convention.FinishOther && (!root.HasOutput || b.gapAfter(root)) {
 		return slo.Cancelled, "other"
 	}
-	if toolAfter && (b.unfinished(lastTool) || b.dropped(tool, root)) {
+	if toolAfter && (b.unfinished(lastTool, model, root) || b.dropped(tool, root)) {
 		return slo.Cancelled, "cut_short"
 	}
 
@@ -135,9 +145,9 @@ func (b *assembly) ending() (slo.Outcome, string) {
 	}
 
 	asks := model.Finish == convention.FinishTool || model.AsksTool || model.FinishVague && toolAfter && b.endedOn(lastTool, last)
-	silent := model.Finish == convention.FinishNone && !model.Usage.Known() && !model.HasOutput && !model.AsksTool
+	silent := says(model) == 0 && !model.HasOutput
 	switch {
-	case silent && !root.HasOutput && root.Finish == convention.FinishNone:
+	case silent && !root.HasOutput && b.othersSpeak(model):
 		return slo.Cancelled, "cut_short"
 	case b.callerGone() && (asks || silent):
 		return slo.Cancelled, "caller_gone"
@@ -145,26 +155,29 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		if root.HasOutput && !toolAfter && root.Finish == convention.FinishStop {
 			return b.marked(slo.Answered)
 		}
+		if o, why := b.marked(slo.LimitReached); o != slo.LimitReached && b.calledSince(model) {
+			return o, why
+		}
+		if toolAfter && tool.Failed && root.Finish == convention.FinishNone && !root.HasOutput && !b.gaveUp(tool) {
+			return slo.Error, "tool_error"
+		}
 		if toolAfter {
 			if !root.HasOutput && b.gapAfter(root) {
 				return slo.Cancelled, "cut_short"
-			}
-			if o, why := b.marked(slo.LimitReached); o != slo.LimitReached {
-				return o, why
 			}
 			if root.HasOutput && root.Finish != convention.FinishTool && model.Finish != convention.FinishTool {
 				return b.marked(slo.Answered)
 			}
 			return slo.LimitReached, "no_answer"
 		}
-		if root.HasOutput && root.Finish != convention.FinishTool {
+		if model.AsksAnswer || root.HasOutput && root.Finish != convention.FinishTool {
 			return b.marked(slo.Answered)
 		}
 		if b.gapAfter(root) {
 			return slo.Cancelled, "cut_short"
 		}
 		return slo.Escalated, "paused"
-	case model.Finish == convention.FinishStop || model.HasOutput || root.HasOutput:
+	case model.Finish == convention.FinishStop || model.HasOutput || root.HasOutput || root.Finish == convention.FinishStop:
 		return b.marked(slo.Answered)
 	}
 	return b.marked(slo.OutcomeUnknown)
@@ -208,12 +221,12 @@ func (b *assembly) endedOn(tool, model int32) bool {
 	return t.Start >= m.End || t.End > m.End || m.End-t.End < toolTail
 }
 
-// findTrunk marks what is not on the run's own path: the members below a tool.
-// What a sub-agent does below its tool says nothing of the end.
+// findTrunk marks what is not on the run's own path: the members below a tool
+// or a guardrail. What a sub-agent does below its tool says nothing of the end.
 func (b *assembly) findTrunk() {
 	for _, i := range b.this.members {
 		for p := b.spans[i].parent; b.inside(p); p = b.spans[p].parent {
-			if k := b.spans[p].Kind; k == convention.Tool || k == convention.Evaluator {
+			if k := b.spans[p].Kind; k == convention.Tool || k == convention.Evaluator || k == convention.Guardrail {
 				b.spans[i].offTrunk = true
 				break
 			}
@@ -265,6 +278,8 @@ func (b *assembly) lastTool() int32 {
 }
 
 // tail is the last leaf of the path: the model or tool span that ended last.
+// What a tool says of its own abort does not count where the root has a word on
+// the end.
 func (b *assembly) tail() int32 {
 	tail := int32(-1)
 	for i, s := range b.trunk {
@@ -275,7 +290,91 @@ func (b *assembly) tail() int32 {
 			}
 		}
 	}
+	if tail >= 0 && b.spans[tail].Kind == convention.Tool && b.spans[tail].Failure == convention.FailureCancelled &&
+		b.spans[b.lastRoot()].Finish != convention.FinishNone {
+		return -1
+	}
 	return tail
+}
+
+// failedAgent is the agent on the path that ended last, if it failed and
+// nothing began after it: it ended the run, whatever the root's status says.
+func (b *assembly) failedAgent(root *span) (agent *span) {
+	for _, s := range b.trunk {
+		if s.Kind == convention.Agent && s.SpanID != root.SpanID && (agent == nil || s.End >= agent.End) {
+			agent = s
+		}
+	}
+	if agent == nil || !agent.Failed {
+		return nil
+	}
+	for _, s := range b.trunk {
+		if s.Start >= agent.End && s.SpanID != agent.SpanID {
+			return nil
+		}
+	}
+	return agent
+}
+
+// calledSince says whether a tool of any kind was called since the model asked.
+func (b *assembly) calledSince(model *span) bool {
+	n := len(b.calledBy)
+	return n > 0 && b.spans[b.calledBy[n-1]].Start >= model.Start
+}
+
+// gaveUp says whether a model call was begun after the tool call and given up
+// before it was sent: a limit forbade it.
+func (b *assembly) gaveUp(tool *span) bool {
+	for _, s := range b.trunk {
+		if s.Kind == convention.Model && s.Start >= tool.End && neverSent(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// steps counts the root's steps, for emitters that say how many there may be.
+func (b *assembly) steps(root *span) (n int) {
+	for c := b.spans[b.lastRoot()].child; c >= 0; c = b.spans[c].next {
+		if k := b.spans[c].Kind; k == convention.Chain || k == convention.Step {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *assembly) answerCalled() bool {
+	for i := range b.run.Tools {
+		if t := &b.run.Tools[i]; t.Role == Answer && !t.Failed() {
+			return true
+		}
+	}
+	return false
+}
+
+// says counts what a model span says of its end.
+func says(s *span) (n int) {
+	if s.Finish != convention.FinishNone {
+		n++
+	}
+	if s.Usage.Known() {
+		n++
+	}
+	if s.AsksTool {
+		n++
+	}
+	return n
+}
+
+// othersSpeak says whether the silence of a model span means something: its
+// emitter says of other calls how they ended, or always does.
+func (b *assembly) othersSpeak(model *span) bool {
+	for _, s := range b.trunk {
+		if s.Kind == convention.Model && s.SpanID != model.SpanID && says(s) > 0 || s.Outspoken {
+			return true
+		}
+	}
+	return false
 }
 
 // failureBelow looks for the words behind a failed root on its own path, from
@@ -292,28 +391,42 @@ func (b *assembly) failureBelow() (o slo.Outcome, why string, found bool) {
 	return o, why, found
 }
 
-// gapAfter says whether the root outlives all work below it by a clear gap.
-// Agents and steps between are no work: they last as long as what they wait for.
+// gapAfter says whether the root outlives everything below it by a clear gap,
+// and says nothing else of its end. Agents and steps between are no work: they
+// last as long as what they wait for.
 func (b *assembly) gapAfter(root *span) bool {
+	if root.Finish != convention.FinishNone && root.Finish != convention.FinishOther {
+		return false
+	}
 	var end uint64
 	for _, i := range b.this.members {
 		switch s := &b.spans[i]; s.Kind {
-		case convention.Model, convention.Tool, convention.Retrieval, convention.Guardrail:
-			end = max(end, s.End)
+		case convention.Agent, convention.Chain, convention.Step, convention.Evaluator:
+		default:
+			if s.timed() {
+				end = max(end, s.End)
+			}
 		}
 	}
 	return end > 0 && root.End > end+clearGap
 }
 
 // unfinished says whether the tool call at the run's end was cut short: other
-// content was captured, and it has neither result nor failure.
-func (b *assembly) unfinished(i int32) bool {
+// content was captured, and it has neither result nor failure. A tool may
+// return nothing, so it must not be the answer, a marker or part of a call that
+// went on, and the root must not say how it ended.
+func (b *assembly) unfinished(i int32, model, root *span) bool {
 	s := &b.spans[i]
-	if s.Failed || s.HasResult || !b.run.ContentCaptured {
+	if s.Failed || s.HasResult || !b.run.ContentCaptured || root.Finish != convention.FinishNone && root.Finish != convention.FinishOther ||
+		slo.EscalationTool(s.ToolName) || slo.AbstainTool(s.ToolName) ||
+		model != nil && model.End > s.End && (model.Finish == convention.FinishStop || model.HasOutput) {
 		return false
 	}
 	for k, j := range b.calledBy {
 		if j == i {
+			if b.run.Tools[k].Role == Answer {
+				return false
+			}
 			b.run.Tools[k].Unfinished = true
 		}
 	}
@@ -328,12 +441,7 @@ func (b *assembly) dropped(tool, root *span) bool {
 		root.HasOutput || root.Finish != convention.FinishNone {
 		return false
 	}
-	for _, s := range b.trunk {
-		if s.Kind == convention.Model && s.Start >= tool.End {
-			return false
-		}
-	}
-	return true
+	return !b.gaveUp(tool)
 }
 
 // callerGone says whether the root, or a span above it, tells that the caller

@@ -52,6 +52,9 @@ const (
 	fCallerGone
 	fFinishVague
 	fWaits
+	fOutspoken
+	fAsksAnswer
+	fMaxSteps
 )
 
 const traceMix = 0x9e3779b97f4a7c15
@@ -108,6 +111,9 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	set(f.CallerGone, fCallerGone)
 	set(f.FinishVague, fFinishVague)
 	set(f.WaitsForPerson, fWaits)
+	set(f.Outspoken, fOutspoken)
+	set(f.AsksAnswer, fAsksAnswer)
+	set(f.MaxSteps > 0, fMaxSteps)
 	set(f.Convention != "", fConvention)
 	set(f.Tentative != convention.Other, fTentative)
 
@@ -169,6 +175,9 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	}
 	if flags&fCodes != 0 {
 		b = append(b, byte(f.Finish), byte(f.Class), byte(f.Failure))
+	}
+	if flags&fMaxSteps != 0 {
+		b = binary.AppendUvarint(b, uint64(f.MaxSteps))
 	}
 	if flags&fAttributes != 0 {
 		b = binary.AppendUvarint(b, uint64(len(f.Attributes)))
@@ -326,6 +335,9 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		if has(fCodes) {
 			s.Finish, s.Class, s.Failure = convention.Finish(r.byte()), convention.Class(r.byte()), convention.Failure(r.byte())
 		}
+		if has(fMaxSteps) {
+			s.MaxSteps = int64(r.uvarint())
+		}
 		if has(fAttributes) {
 			n := r.uvarint()
 			if n > uint64(len(r.b)) {
@@ -347,6 +359,7 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		s.ArgsEmpty, s.ResultEmpty = has(fArgsEmpty), has(fResultEmpty)
 		s.ClientSide, s.Failed, s.CallerGone = has(fClientSide), has(fFailed), has(fCallerGone)
 		s.FinishVague, s.WaitsForPerson = has(fFinishVague), has(fWaits)
+		s.Outspoken, s.AsksAnswer = has(fOutspoken), has(fAsksAnswer)
 		if r.bad {
 			return spans[:i], false
 		}

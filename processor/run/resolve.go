@@ -22,6 +22,7 @@ type resolved struct {
 	run       *Run
 	file      *slo.File
 	spans     []uint32 // fingerprints of its spans
+	awaited   []uint32 // of a run without a root: of the parents that never came
 	responses []uint64
 }
 
@@ -75,7 +76,7 @@ func (a *Assembler) resolve(g *group, why Completion, now int64) (out resolution
 			due := c.lastArrival + quiet
 			root := &t.spans[c.root]
 			if root.broken && (t.spans[root.top].ParentLocal || hanging > c.hanging) {
-				due = g.lastArrival + idle // its parent may still come
+				due = max(c.lastArrival, t.lastOrphan) + idle // its parent may still come
 			}
 			if now < due {
 				wait(due)
@@ -165,7 +166,7 @@ func (a *Assembler) rootless(g *group, t *tree, rooted int, out *resolution) (lo
 
 // take builds the run, unless its run id was counted before.
 func (a *Assembler) take(g *group, t *tree, c *candidate, out *resolution) {
-	if a.resumed(c.runID) {
+	if a.resumed(c.runID) || g.finished != nil && c.root >= 0 && g.finished.takes(&t.spans[c.root]) {
 		out.late += len(c.members)
 		return
 	}
@@ -190,6 +191,22 @@ func (g *group) without(t *tree, ai int) *group {
 
 func newGroup(key pcommon.TraceID, firstArrival int64) *group {
 	return &group{traces: []pcommon.TraceID{key}, firstArrival: firstArrival, lastArrival: firstArrival}
+}
+
+// takes says whether a root that comes after its trace's completed runs is a
+// late part of one of them: it hangs below one, or stood above the only run
+// that was completed without a root.
+func (t *finishedTrace) takes(root *span) bool {
+	var rootless []*finishedRun
+	for _, r := range t.runs {
+		if root.parentID != 0 && root.parent < 0 && r.holds(root.parentID) {
+			return true
+		}
+		if r.rootless && root.Start <= r.start && r.end <= root.End {
+			rootless = append(rootless, r)
+		}
+	}
+	return len(rootless) == 1 || root.broken && root.ParentLocal && t.covers(root)
 }
 
 // covers says whether the span falls into a completed run of its trace.
@@ -236,6 +253,10 @@ func attach(g *group, t *tree, out *resolution, all bool) {
 	}
 	g.evals = rest
 }
+
+// runKey is a run id where response ids are looked up: an evaluation may name
+// either.
+func runKey(runID string) uint64 { return xxhash.Sum64String("run\x00" + runID) }
 
 // identity is the run's ID: of its run id where there is one, else of its root.
 func identity(runID string, trace pcommon.TraceID, root pcommon.SpanID) (id [16]byte) {

@@ -22,7 +22,7 @@ func (b *assembly) tools() {
 		if s.Failure == convention.FailurePaused || s.ClientSide {
 			continue // it waits for an approval or for the caller: asked for, not executed
 		}
-		if b.replayed(s) {
+		if b.replayed(i) {
 			continue
 		}
 		call := ToolCall{
@@ -69,14 +69,25 @@ func (b *assembly) tools() {
 	}
 }
 
-// replayed says whether an earlier span reports the same call with the same
-// end: a durable engine that replays a run emits its spans again, with new ids.
-func (b *assembly) replayed(s *span) bool {
-	if s.CallID == 0 {
+// replayed says whether an earlier span reports the same call: a durable engine
+// that replays a run emits its spans again, with new ids. A call id alone says
+// little, as some servers give every call the same one: the model's reply that
+// asked for it must be the same reply too.
+func (b *assembly) replayed(i int32) bool {
+	s := &b.spans[i]
+	if s.CallID == 0 || !b.repliesRepeat {
 		return false
 	}
-	for _, i := range b.calledBy {
-		if q := &b.spans[i]; q.CallID == s.CallID && q.ToolName == s.ToolName && q.ResultHash == s.ResultHash && q.Failed == s.Failed {
+	asked := b.askedBy(i)
+	if asked < 0 || b.spans[asked].ResponseID == 0 {
+		return false
+	}
+	for _, j := range b.calledBy {
+		q := &b.spans[j]
+		if q.CallID != s.CallID || q.ToolName != s.ToolName || q.ArgsHash != s.ArgsHash || q.ResultHash != s.ResultHash || q.Failed != s.Failed {
+			continue
+		}
+		if before := b.askedBy(j); before >= 0 && before != asked && b.spans[before].ResponseID == b.spans[asked].ResponseID {
 			return true
 		}
 	}
@@ -186,7 +197,7 @@ func (b *assembly) siblings() {
 		return
 	}
 	for _, i := range b.this.members {
-		if s := &b.spans[i]; s.Kind == convention.Tool && s.child < 0 {
+		if s := &b.spans[i]; s.Kind == convention.Tool && !b.aiBelow(i) {
 			tools = append(tools, i)
 		}
 	}
@@ -214,34 +225,44 @@ func (b *assembly) siblings() {
 	}
 }
 
-// message identifies the model call that asked for the tool call: the one
-// above it, else the last one of the same agent that began before it.
-func (b *assembly) message(i int32) uint64 {
-	s := &b.spans[i]
-	found := int32(-1)
-	for p := s.parent; p >= 0 && found < 0; p = b.spans[p].parent {
-		switch b.spans[p].Kind {
-		case convention.Model:
-			found = p
-		case convention.Agent, convention.Tool:
-			p = -1
+// aiBelow says whether a child of the span is an AI span.
+func (b *assembly) aiBelow(i int32) bool {
+	for c := b.spans[i].child; c >= 0; c = b.spans[c].next {
+		if b.spans[c].IsAI() {
+			return true
 		}
-		if p < 0 {
+	}
+	return false
+}
+
+// message identifies the model call that asked for the tool call.
+func (b *assembly) message(i int32) uint64 {
+	asked := b.askedBy(i)
+	if asked < 0 {
+		return 0
+	}
+	id := b.spans[asked].SpanID
+	return binary.LittleEndian.Uint64(id[:]) | 1
+}
+
+// askedBy is the model span that asked for the tool call: the one above it,
+// else the last one of the same agent that began before it; -1 not known.
+func (b *assembly) askedBy(i int32) int32 {
+	s := &b.spans[i]
+	for p := s.parent; p >= 0; p = b.spans[p].parent {
+		k := b.spans[p].Kind
+		if k == convention.Model {
+			return p
+		}
+		if k == convention.Agent || k == convention.Tool {
 			break
 		}
 	}
-	if found < 0 {
-		owner := b.ancestor(i, convention.Agent)
-		for k := len(b.calls) - 1; k >= 0; k-- {
-			if m := b.calls[k]; b.spans[m].Start <= s.Start && b.ancestor(m, convention.Agent) == owner {
-				found = m
-				break
-			}
+	owner := b.ancestor(i, convention.Agent)
+	for k := len(b.replies) - 1; k >= 0; k-- {
+		if m := b.replies[k]; b.spans[m].Start <= s.Start && b.ancestor(m, convention.Agent) == owner {
+			return m
 		}
 	}
-	if found < 0 {
-		return 0
-	}
-	id := b.spans[found].SpanID
-	return binary.LittleEndian.Uint64(id[:]) | 1
+	return -1
 }

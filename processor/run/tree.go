@@ -45,7 +45,7 @@ type marks struct {
 	priced    bool // its own word on the cost counts
 	costBelow bool // a span below says its cost
 	sibling   bool // a tool whose sub-agent is not below it
-	offTrunk  bool // below a tool: not on the run's own path
+	offTrunk  bool // below a tool or guardrail: not on the run's own path
 }
 
 var unrelated = kin{parent: -1, child: -1, next: -1, top: -1, run: -1}
@@ -60,6 +60,9 @@ type tree struct {
 	list  []int32     // memory of the candidates' members
 	// evaluated: there are evaluators, and so there may be spans below them.
 	evaluated bool
+	// lastOrphan is when the last AI span came that hangs on a missing parent and
+	// belongs to no run: whoever is above it may still be at work.
+	lastOrphan int64
 
 	index map[uint64]int32 // of big groups, by id
 	path  []int32
@@ -68,6 +71,7 @@ type tree struct {
 // candidate is a run in the making.
 type candidate struct {
 	root    int32   // its first root; -1 for a lost run
+	trace   bool    // the trace as a whole is the run
 	more    []int32 // further roots of the same run id, in order of start
 	runID   string
 	depth   int32 // below the root of the span that gave runID
@@ -286,12 +290,16 @@ func (t *tree) findRoots(mode slo.RunRoot, keyed bool) {
 	if !found && (mode == slo.RootTrace || keyed) {
 		for i := range spans {
 			s := &spans[i]
-			if s.IsAI() && s.Kind != convention.Evaluator && !s.broken && (mode == slo.RootTrace || s.RunID != "") {
+			if s.IsAI() && s.Kind != convention.Evaluator && (mode == slo.RootTrace || s.RunID != "") {
 				spans[s.top].isRoot = true
 			}
 		}
 	}
 	t.runs = t.runs[:0]
+	if !found && mode == slo.RootTrace {
+		t.wholeTraces()
+		return
+	}
 	for _, i := range t.order {
 		if spans[i].isRoot {
 			spans[i].run = int32(len(t.runs))
@@ -300,11 +308,35 @@ func (t *tree) findRoots(mode slo.RunRoot, keyed bool) {
 	}
 }
 
+// wholeTraces makes one candidate of each trace: its topmost spans with AI work
+// below are its roots.
+func (t *tree) wholeTraces() {
+	byTrace := map[int]int32{}
+	for _, i := range t.order {
+		s := &t.spans[i]
+		if !s.isRoot {
+			continue
+		}
+		r, ok := byTrace[s.trace]
+		if !ok {
+			r = int32(len(t.runs))
+			byTrace[s.trace] = r
+			t.runs = append(t.runs, candidate{root: i, runID: s.RunID, trace: true})
+		} else {
+			t.runs[r].more = append(t.runs[r].more, i)
+		}
+		s.run = r
+	}
+}
+
+// maxAdopted bounds the roots that adopt looks at. No real trace has so many.
+const maxAdopted = 512
+
 // adopt takes out roots whose way up is broken and whose interval lies within
 // that of exactly one other root of their trace: the missing span stood
 // between the two. The longest roots are the first to be hosts.
 func (t *tree) adopt() {
-	if len(t.runs) < 2 {
+	if len(t.runs) < 2 || len(t.runs) > maxAdopted {
 		return
 	}
 	type root struct{ span, run int32 }
@@ -320,7 +352,7 @@ func (t *tree) adopt() {
 		host := int32(-1)
 		if s.broken {
 			for _, q := range kept {
-				if o := &t.spans[q.span]; o.trace == s.trace && o.Start <= s.Start && s.End <= o.End {
+				if o := &t.spans[q.span]; o.trace == s.trace && o.Start <= s.Start && s.End <= o.End && !t.siblings(q.span, r.span) {
 					if host >= 0 {
 						host = -2
 						break
@@ -336,6 +368,13 @@ func (t *tree) adopt() {
 			kept = append(kept, r)
 		}
 	}
+}
+
+// siblings says whether two spans hang on the same missing parent: they ran
+// beside each other.
+func (t *tree) siblings(x, y int32) bool {
+	a, b := &t.spans[t.spans[x].top], &t.spans[t.spans[y].top]
+	return a.parentID != 0 && a.parentID == b.parentID
 }
 
 // claim gives every span its run: that of the nearest root above; that of its
@@ -432,6 +471,7 @@ func (t *tree) gather() (hanging int) {
 		at += n
 	}
 	t.path = counts
+	t.lastOrphan = 0
 	for _, i := range t.order {
 		s := &spans[i]
 		hangs := s.broken && s.IsAI()
@@ -439,6 +479,9 @@ func (t *tree) gather() (hanging int) {
 			hanging++
 		}
 		if s.run < 0 {
+			if hangs {
+				t.lastOrphan = max(t.lastOrphan, s.arrival)
+			}
 			continue
 		}
 		c := &t.runs[s.run]
