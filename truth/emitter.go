@@ -32,6 +32,9 @@ type Emitter struct {
 
 	Model string // gpt-4o-mini unless said
 	Cost  bool   // the root carries the cost in USD
+	// Process: the application starts another process for each run, so that it
+	// measured more than the run.
+	Process bool
 
 	Agent  string            // the root's agent name
 	Agents map[string]string // by scenario, where another agent is the root
@@ -50,7 +53,7 @@ var Emitters = []Emitter{
 	},
 	{
 		Name: "openinference-langchain", Convention: "openinference", Cached: NonZero, Reasoning: NonZero,
-		Agent: "order_support", Agents: map[string]string{"subagent": "supervisor", "rag-plain": "help_centre_rag"},
+		Agent: "order_support", Agents: map[string]string{"subagent": "supervisor", "rag-plain": "help_centre_rag", "graph": "order_graph"},
 	},
 	{
 		Name: "openllmetry-js", Convention: "openllmetry", Cached: Never, Reasoning: Never,
@@ -94,6 +97,32 @@ var Emitters = []Emitter{
 		ModelCalls: "there is no model span",
 		Model:      "claude-sonnet-4-5", Cost: true,
 		Agent: "ClaudeAgent.query",
+	},
+
+	// Recorded here: testdata/more.
+	{
+		Name: "voltagent", Convention: "voltagent",
+		ModelCalls: "one llm span holds all calls of a run",
+		Agent:      "order-support", Agents: map[string]string{"subagent": "supervisor"},
+	},
+	{
+		Name: "openai-agents-laminar", Convention: "laminar",
+		FailureText: `a tool that threw says "Error running tool (non-fatal)" and no more`,
+		Agent:       "order-support",
+	},
+	{
+		Name: "openllmetry-langchain", Convention: "openllmetry", Cached: Never, Reasoning: Never,
+		NoRun: "no span is open, so every runnable and every call is a trace of its own",
+		Agent: "order_support",
+	},
+	{
+		Name: "openllmetry-langchain-workflow", Convention: "openllmetry", Cached: Never, Reasoning: Never,
+		Agent: "order_support|CompiledStateGraph",
+	},
+	{
+		Name: "claude-native", Convention: "claude_code", Reasoning: Never, Process: true,
+		Model: "claude-sonnet-4-5",
+		Agent: "claude_code.interaction",
 	},
 }
 

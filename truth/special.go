@@ -87,9 +87,92 @@ var special = []reader{
 	{"genkit-js", "subagent", func(r *ExpectedRun) {
 		r.accept("2", "no span names the inner flow as an agent: its tool looks like any tool", "tool_calls.ok")
 	}},
+	// Its tokens are written when the run ends well.
+	{"voltagent", "aborted-in-tool", voltAgentCutShort},
+	{"voltagent", "run-error-after-tool", voltAgentCutShort},
+	{"voltagent", "subagent", func(r *ExpectedRun) {
+		const why = "both agents carry tokens, and nothing says whether the outer's include the inner's"
+		r.accept(Null, why, append(tokenFacts, "cost_usd")...)
+		r.accept("unknown", why, "slo.cost")
+	}},
+	{"openai-agents-laminar", "chat-ok-tool", func(r *ExpectedRun) {
+		const why = "the span of a chat completion carries no tokens"
+		r.accept(Null, why, append(tokenFacts, "cost_usd")...)
+		r.accept("unknown", why, "slo.cost")
+	}},
+	{"openai-agents-laminar", "loop", laminarError},
+	{"openai-agents-laminar", "truncated", laminarError},
+	{"openai-agents-laminar", "aborted-in-tool", laminarError},
+	{"openai-agents-laminar", "guardrail", func(r *ExpectedRun) {
+		r.accept(Null, "there is no model span", "model_calls")
+	}},
+	// The process outlives the application that gave it up, and asks the model again.
+	{"claude-native", "aborted-in-tool", func(r *ExpectedRun) {
+		const why = "the spans show a whole answer after the interrupted call"
+		r.acceptOutcome("answered", why)
+	}},
+	{"openllmetry-langchain-workflow", "aborted-in-tool", abortedCall},
+	{"openinference-langchain", "aborted-in-tool", abortedCall},
+	{"openinference-langchain", "streaming-nousage", func(r *ExpectedRun) {
+		const why = "the server sent no usage"
+		r.accept(Null, why, append(tokenFacts, "cost_usd")...)
+		r.accept("unknown", why, "slo.cost")
+	}},
+	{"vercel-ai-v6", "aborted-in-tool-stream", func(r *ExpectedRun) {
+		const why = "the interrupted stream's first doStream span is never exported either"
+		r.accept(Null, why, append(tokenFacts, "cost_usd", "model_calls")...)
+	}},
+	{"claude-agent-sdk-openinference", "aborted-in-tool", abortedCall},
+	{"claude-agent-sdk-openinference", "conversation", func(r *ExpectedRun) {
+		cost := r.Fact("cost_usd")
+		cost.Accept = append(cost.Accept, Accept{Within: &Interval{cost.Within.Low, 0.01},
+			Why: "the cost that the SDK gives is the session's, with the turns before this one"})
+	}},
+	// Arguments stand in log records only.
+	{"claude-native", "loop-then-answer", argumentsNotCaptured},
+	{"claude-native", "polling", argumentsNotCaptured},
+	{"claude-native", "multi-lookup", argumentsNotCaptured},
+	{"mastra", "aborted-in-tool", func(r *ExpectedRun) {
+		const why = "an empty chat follows the tool that the client aborted"
+		r.accept("2", why, "model_calls")
+		r.accept(Null, why, append(tokenFacts, "cost_usd")...)
+	}},
+	{"mastra", "interrupt", func(r *ExpectedRun) {
+		const why = "the chat that ends in a pause carries no usage"
+		r.accept(Null, why, append(tokenFacts, "cost_usd")...)
+		r.accept("unknown", why, "slo.cost")
+	}},
+	{"mastra", "guardrail", func(r *ExpectedRun) {
+		r.accept(Null, "there is no model span", "model_calls")
+	}},
+	{"claude-native", "aborted", func(r *ExpectedRun) {
+		r.accept("1", "the interrupted llm_request is never exported", "model_calls")
+	}},
 	{"", "guardrail", func(r *ExpectedRun) {
 		r.acceptOutcome("error", "the refusal is an exception like any other to the emitter")
 	}},
+}
+
+func voltAgentCutShort(r *ExpectedRun) {
+	const why = "the tokens of a run are written when it ends well"
+	r.accept(Null, why, append(tokenFacts, "cost_usd")...)
+	r.accept("unknown", why, "slo.cost")
+}
+
+// abortedCall: the tool itself went on to its end, unseen.
+func abortedCall(r *ExpectedRun) {
+	const why = "the call was given up by its caller before it ended"
+	r.accept("0", why, "tool_calls.ok")
+	r.accept("1", why, "tool_calls.failed")
+}
+
+func argumentsNotCaptured(r *ExpectedRun) {
+	r.accept("unknown", "the spans carry results, but no arguments", "slo.no_progress")
+}
+
+// laminarError: the SDK's own exception does not reach the spans.
+func laminarError(r *ExpectedRun) {
+	r.acceptOutcome("error", `every span that failed says "Error in agent run" and no more`)
 }
 
 // silentFailure: the failed call_llm has no attributes and no status, and

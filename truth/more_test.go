@@ -1,0 +1,100 @@
+package truth_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentslo/agentslo/truth"
+)
+
+const moreRecordings = "testdata/more"
+
+// Further emitters and scenarios, recorded here the same way: the real
+// framework against a scripted model, with the truth of each run from the model
+// server, the tools and the application.
+func TestMore(t *testing.T) {
+	index, err := os.Open(filepath.Join(moreRecordings, "index.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer index.Close()
+	entries, err := truth.ReadIndex(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report truth.Report
+	for i := range entries {
+		name := entries[i].Name()
+		x, err := truth.Expect(&entries[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]io.Reader{}
+		for _, name := range x.Files {
+			file, err := os.Open(filepath.Join(moreRecordings, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			files[name] = file
+		}
+		var runs []truth.Derived
+		if len(files) > 0 {
+			runs = derive(t, files)
+		}
+		if why, ok := notYetRight[name]; ok {
+			var alone truth.Report
+			alone.Add(x, runs)
+			if !slices.ContainsFunc(alone.Findings, func(f truth.Finding) bool { return f.Grade >= truth.Unexplained }) {
+				t.Errorf("%s is read right: take it off the list (%s)", name, why)
+			}
+			continue
+		}
+		report.Add(x, runs)
+	}
+	judge(t, &report)
+}
+
+// notYetRight are recordings whose runs are still misread, and what it takes.
+var notYetRight = map[string]string{
+	"claude-native/tool-error-recovered":             failedExecution,
+	"claude-native/tool-all-failed-answer":           failedExecution,
+	"claude-native/nocontent-tool-all-failed-answer": failedExecution,
+	"claude-native/parallel-tools-mixed":             failedExecution,
+	"voltagent/truncated":                            rootsFinish,
+	"mastra/guardrail":                               rootsFinish,
+	"mastra/client-tool":                             "a call for the client to execute, with nothing after it, is a pause however long the root lasts",
+	"google-adk-js/aborted-in-tool":                  "a limit shows as one more call_llm; a run that ends on a tool without one was given up",
+	"langfuse-js/plain-ok-tool":                      unseenTools,
+	"langfuse-js/plain-tool-all-failed-answer":       unseenTools,
+	"langfuse-js/plain-loop-then-answer":             unseenTools,
+}
+
+const (
+	failedExecution = "a call has failed if the span of its execution, below it and with its call id, has"
+	rootsFinish     = "without a model span, the root's own finish reason says how it ended"
+	unseenTools     = "tools that a model asked for, and that have no span though the model went on, may have been called"
+)
+
+// A recording must not say where it was made.
+func TestMoreIsNeutral(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(moreRecordings, "*", "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range append(files, filepath.Join(moreRecordings, "index.json")) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, told := range []string{"/tmp/", "/root/", "/home/", "127.0.0.1", "localhost", `"host.name"`, `"process.`} {
+			if strings.Contains(string(text), told) {
+				t.Errorf("%s: %s", name, told)
+			}
+		}
+	}
+}
