@@ -20,7 +20,7 @@ import (
 
 const (
 	checkpointKey     = "checkpoint"
-	checkpointVersion = 1
+	checkpointVersion = 2
 )
 
 // checkpoint is an engine's state as plain data.

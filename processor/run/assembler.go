@@ -192,7 +192,8 @@ func (a *Assembler) resource(r pcommon.Resource, key []byte) (*resource, []byte)
 // group is what arrived of one trace, or of several that a run id joins, and
 // has not become a completed run yet.
 type group struct {
-	traces    []pcommon.TraceID // the first one is the key
+	key       [1]pcommon.TraceID // memory of traces; most groups have one
+	traces    []pcommon.TraceID  // the first one is the key
 	log       []byte
 	ids       []uint64
 	index     map[uint64]struct{} // of ids, once a scan would be slow
@@ -211,6 +212,7 @@ type group struct {
 	deadline      int64
 	queued        int64
 	bytes         int64
+	counted       int64  // size when it was last added to Stats.Bytes
 	threshold     uint64 // sampling threshold of its spans, from tracestate
 	ai            int
 	pipeline      int32
@@ -223,6 +225,14 @@ const groupBytes = 320 // fixed cost of an open group with its map and heap entr
 
 func (g *group) size() int64 {
 	return groupBytes + g.bytes + int64(cap(g.log)+8*cap(g.ids)+8*cap(g.resources)+16*cap(g.traces)+120*cap(g.evals)+24*len(g.index))
+}
+
+// growth is by how much the group has grown since it was last asked.
+func (g *group) growth() int64 {
+	size := g.size()
+	grown := size - g.counted
+	g.counted = size
+	return grown
 }
 
 func (g *group) has(key uint64) bool {
@@ -329,7 +339,7 @@ func (a *Assembler) Consume(td ptrace.Traces, pipeline int) {
 	now := a.now().UnixNano()
 	f := a.facts.Get().(*convention.Facts)
 	defer a.facts.Put(f)
-	var spans, ai int64
+	var spans, ai, grown int64
 	var key []byte
 	for i := range td.ResourceSpans().Len() {
 		rs := td.ResourceSpans().At(i)
@@ -354,7 +364,7 @@ func (a *Assembler) Consume(td ptrace.Traces, pipeline int) {
 				if f.IsAI() {
 					ai++
 				}
-				a.add(f, s.TraceID(), s.TraceState(), tail, res, now, int32(pipeline))
+				grown += a.add(f, s.TraceID(), s.TraceState(), tail, res, now, int32(pipeline))
 				for _, e := range f.Evaluations {
 					a.evaluate(e, now)
 				}
@@ -363,6 +373,7 @@ func (a *Assembler) Consume(td ptrace.Traces, pipeline int) {
 	}
 	a.Stats.Spans.Add(spans)
 	a.Stats.AISpans.Add(ai)
+	a.Stats.Bytes.Add(grown)
 	for a.Stats.Bytes.Load() > a.settings.MaxBytes && a.evict() {
 	}
 }
@@ -388,10 +399,11 @@ func (a *Assembler) ConsumeLogs(ld plog.Logs) {
 	}
 }
 
-func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommon.TraceState, tail bool, res *resource, now int64, pipeline int32) {
+// add takes one span in and says by how many bytes its group has grown.
+func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommon.TraceState, tail bool, res *resource, now int64, pipeline int32) (grown int64) {
 	if trace.IsEmpty() || f.SpanID.IsEmpty() {
 		a.Stats.Malformed.Add(1)
-		return
+		return 0
 	}
 	for _, at := range f.Attributes {
 		if a.keys[at.Name] && at.Value != "" {
@@ -426,20 +438,14 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 			} else {
 				a.Stats.Late.Add(1)
 			}
-			return
+			return 0
 		}
 	}
 	if g == nil {
-		g = &group{traces: []pcommon.TraceID{home}, firstArrival: now, pipeline: pipeline, finished: fin}
+		g = newGroup(home, now)
+		g.pipeline, g.finished = pipeline, fin
 		sh.groups[home] = g
 		a.Stats.OpenRuns.Add(1)
-	}
-	before := g.size()
-	if len(g.ids) == 0 {
-		before = 0
-		if g.firstArrival == 0 {
-			g.firstArrival = now
-		}
 	}
 	t := 0
 	if trace != g.traces[0] {
@@ -448,7 +454,7 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 	if g.has(spanKey(f.SpanID, t)) {
 		sh.mu.Unlock()
 		a.Stats.Duplicates.Add(1)
-		return
+		return 0
 	}
 	g.appendRecord(f, t, g.resource(res), now, &sh.in)
 	if ts := state.AsRaw(); ts != "" {
@@ -467,16 +473,16 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 	claim := f.RunID != "" && g.claim(f.RunID)
 	sh.schedule(g, a.deadline(g))
 	full := len(g.ids) >= a.settings.MaxSpans
-	after := g.size()
+	grown = g.growth()
 	sh.mu.Unlock()
 
-	a.Stats.Bytes.Add(after - before)
 	if claim {
 		a.join(home, f.RunID)
 	}
 	if full {
 		a.release(home, MaxSpans, now)
 	}
+	return grown
 }
 
 // isAnswer says whether some file takes the tool for the answer. Which file the
@@ -695,10 +701,7 @@ func (a *Assembler) Finish(why Completion) {
 // check looks for runs in g that are over, takes them out of it, and returns
 // what remains to be done without the lock. why forces everything out.
 func (a *Assembler) check(sh *shard, key pcommon.TraceID, g *group, why Completion, now int64) func() {
-	before := g.size()
-	if len(g.ids) == 0 {
-		before = 0
-	}
+	before := g.counted
 	if why == "" && g.ai > 0 && now >= g.firstArrival+int64(a.settings.MaxAge) {
 		why = MaxAge
 	}
@@ -721,7 +724,8 @@ func (a *Assembler) check(sh *shard, key pcommon.TraceID, g *group, why Completi
 		g.checked = now
 		g.queued = 0
 		sh.schedule(g, max(out.next, now+1))
-		after = g.size()
+		g.counted = g.size()
+		after = g.counted
 	}
 	a.Stats.Bytes.Add(after - before + sh.finished.takeGrowth())
 	a.Stats.Unattached.Add(int64(out.unattached))

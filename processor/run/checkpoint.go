@@ -171,7 +171,7 @@ func (a *Assembler) Restore(s Snapshot) {
 			a.registry.claim(id, g.traces[0])
 		}
 		a.Stats.OpenRuns.Add(1)
-		a.Stats.Bytes.Add(g.size())
+		a.Stats.Bytes.Add(g.growth())
 	}
 	for _, f := range s.Finished {
 		sh := a.shard(f.Key)

@@ -53,11 +53,9 @@ func (a *Assembler) evaluate(e convention.Evaluation, now int64) {
 		g = newGroup(home, now)
 		sh.groups[home] = g
 		a.Stats.OpenRuns.Add(1)
-		a.Stats.Bytes.Add(g.size())
 	}
-	before := g.size()
 	g.evals = append(g.evals, e)
-	a.Stats.Bytes.Add(g.size() - before)
+	a.Stats.Bytes.Add(g.growth())
 	sh.schedule(g, a.deadline(g))
 }
 

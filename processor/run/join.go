@@ -48,7 +48,6 @@ func (a *Assembler) merge(from, home pcommon.TraceID) bool {
 	if g == nil {
 		return true // joined or completed already
 	}
-	before := g.size() + to.size()
 	spans, _ := g.decode(nil)
 	for i := range spans {
 		s := &spans[i]
@@ -74,7 +73,7 @@ func (a *Assembler) merge(from, home pcommon.TraceID) bool {
 		a.forward(src, t, home)
 	}
 	dst.schedule(to, a.deadline(to))
-	a.Stats.Bytes.Add(to.size() - before)
+	a.Stats.Bytes.Add(to.growth() - g.counted)
 	return true
 }
 

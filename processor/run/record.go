@@ -3,6 +3,7 @@ package run
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -69,125 +70,186 @@ func spanID(key uint64, trace int) (id pcommon.SpanID) {
 	return id
 }
 
-// appendRecord encodes f at the end of the group's log.
-func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival int64, in *interner) {
-	var flags uint64
-	set := func(on bool, bit uint64) {
-		if on {
-			flags |= bit
-		}
+// bit is flag if on.
+func bit(on bool, flag uint64) (x uint64) {
+	if on {
+		x = flag
 	}
-	rootLike := f.Kind == convention.Agent || f.Kind == convention.Chain || f.ParentID.IsEmpty()
-	set(!f.ParentID.IsEmpty(), fParent)
-	set(trace != 0, fTrace)
-	set(f.AgentName != "", fAgent)
-	set(f.WorkflowName != "", fWorkflow)
-	set(rootLike && f.SpanName != "", fSpanName)
-	set(f.RunID != "", fRunID)
-	set(f.ModelName != "", fModel)
-	set(f.ToolName != "", fTool)
-	set(f.Usage.Known(), fUsage)
-	set(f.ResponseID != 0, fResponse)
-	set(!math.IsNaN(f.CostUSD), fCost)
-	set(!math.IsNaN(f.FirstToken), fFirstToken)
-	set(f.CallID != 0, fCall)
-	set(f.HasArgs, fArgs)
-	set(f.HasResult, fResult)
-	set(f.Documents != convention.Unknown, fDocuments)
-	set(f.Finish != 0 || f.Class != 0 || f.Failure != 0, fCodes)
-	set(len(f.Attributes) > 0, fAttributes)
-	set(f.ParentLocal, fParentLocal)
-	set(f.Placeholder, fPlaceholder)
-	set(f.Nested, fNested)
-	set(f.Lifetime, fLifetime)
-	set(f.HasOutput, fOutput)
-	set(f.AsksTool, fAsksTool)
-	set(f.ToolsOffered == 2, fOffered)
-	set(f.ToolsOffered == 1, fNotOffered)
-	set(f.ArgsEmpty, fArgsEmpty)
-	set(f.ResultEmpty, fResultEmpty)
-	set(f.ClientSide, fClientSide)
-	set(f.Failed, fFailed)
-	set(f.CallerGone, fCallerGone)
-	set(f.FinishVague, fFinishVague)
-	set(f.WaitsForPerson, fWaits)
-	set(f.Outspoken, fOutspoken)
-	set(f.AsksAnswer, fAsksAnswer)
-	set(f.MaxSteps > 0, fMaxSteps)
-	set(f.Convention != "", fConvention)
-	set(f.Tentative != convention.Other, fTentative)
+	return x
+}
 
-	if len(g.ids) == 0 {
-		g.base = f.Start
-	}
-	if need := len(g.log) + 160; need > cap(g.log) {
-		// Grow by a quarter: open runs are many, and doubling would waste half.
-		grown := make([]byte, len(g.log), max(need, cap(g.log)+max(512, cap(g.log)/4)))
+// flagsOf are the flag bits of f, but for those of its place among the spans.
+// There is no branch in it: kinds of spans follow each other at random.
+func flagsOf(f *convention.Facts) uint64 {
+	rootLike := f.Kind == convention.Agent || f.Kind == convention.Chain || f.ParentID.IsEmpty()
+	return bit(!f.ParentID.IsEmpty(), fParent) |
+		bit(f.AgentName != "", fAgent) |
+		bit(f.WorkflowName != "", fWorkflow) |
+		bit(rootLike && f.SpanName != "", fSpanName) |
+		bit(f.RunID != "", fRunID) |
+		bit(f.ModelName != "", fModel) |
+		bit(f.ToolName != "", fTool) |
+		bit(f.Usage.Known(), fUsage) |
+		bit(f.ResponseID != 0, fResponse) |
+		bit(f.CostUSD == f.CostUSD, fCost) | // not NaN
+		bit(f.FirstToken == f.FirstToken, fFirstToken) |
+		bit(f.CallID != 0, fCall) |
+		bit(f.HasArgs, fArgs) |
+		bit(f.HasResult, fResult) |
+		bit(f.Documents != convention.Unknown, fDocuments) |
+		bit(uint8(f.Finish)|uint8(f.Class)|uint8(f.Failure) != 0, fCodes) |
+		bit(len(f.Attributes) > 0, fAttributes) |
+		bit(f.ParentLocal, fParentLocal) |
+		bit(f.Placeholder, fPlaceholder) |
+		bit(f.Nested, fNested) |
+		bit(f.Lifetime, fLifetime) |
+		bit(f.HasOutput, fOutput) |
+		bit(f.AsksTool, fAsksTool) |
+		bit(f.ToolsOffered == 2, fOffered) |
+		bit(f.ToolsOffered == 1, fNotOffered) |
+		bit(f.ArgsEmpty, fArgsEmpty) |
+		bit(f.ResultEmpty, fResultEmpty) |
+		bit(f.ClientSide, fClientSide) |
+		bit(f.Failed, fFailed) |
+		bit(f.CallerGone, fCallerGone) |
+		bit(f.FinishVague, fFinishVague) |
+		bit(f.WaitsForPerson, fWaits) |
+		bit(f.Outspoken, fOutspoken) |
+		bit(f.AsksAnswer, fAsksAnswer) |
+		bit(f.MaxSteps > 0, fMaxSteps) |
+		bit(f.Convention != "", fConvention) |
+		bit(f.Tentative != convention.Other, fTentative)
+}
+
+// kindShift is where a record's first eight bytes have the kind, above the flags.
+const kindShift = 56
+
+// recordRoom is more than nearly any record takes, in bytes.
+const recordRoom = 96
+
+// makeRoom grows log and ids by a quarter: open runs are many, and doubling
+// would waste half.
+func (g *group) makeRoom() {
+	if cap(g.log)-len(g.log) < recordRoom {
+		grown := make([]byte, len(g.log), cap(g.log)+max(512, cap(g.log)/4))
 		copy(grown, g.log)
 		g.log = grown
 	}
-	b := append(g.log, byte(f.Kind))
-	b = binary.AppendUvarint(b, flags)
+	if n := len(g.ids); n == cap(g.ids) {
+		grown := make([]uint64, n, n+max(12, n/4))
+		copy(grown, g.ids)
+		g.ids = grown
+	}
+	if g.strs == nil {
+		g.strs = make([]string, 0, 5)
+	}
+}
+
+// appendRecord encodes f at the end of the group's log.
+func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival int64, in *interner) {
+	if len(g.ids) == 0 {
+		g.base = f.Start
+	}
+	g.makeRoom()
+	flags := flagsOf(f) | bit(trace != 0, fTrace)
+	b := binary.LittleEndian.AppendUint64(g.log, flags|uint64(f.Kind)<<kindShift)
 	if flags&fParent != 0 {
 		b = binary.LittleEndian.AppendUint64(b, spanKey(f.ParentID, trace))
 	}
-	b = binary.AppendVarint(b, int64(f.Start-g.base))
-	b = binary.AppendVarint(b, int64(f.End-f.Start))
+	b = appendTimes(b, f.Start-g.base, f.End-f.Start)
 	b = binary.AppendVarint(b, (arrival-g.firstArrival)/arrivalUnit)
-	b = binary.AppendUvarint(b, uint64(resource))
+	b = appendCount(b, uint64(resource))
 	if flags&fTrace != 0 {
-		b = binary.AppendUvarint(b, uint64(trace))
+		b = appendCount(b, uint64(trace))
 	}
-	str := func(bit uint64, s string, shared bool) {
-		if flags&bit != 0 {
-			b = binary.AppendUvarint(b, uint64(g.str(s, shared, in)))
-		}
+	if flags&fConvention != 0 {
+		b = g.appendString(b, f.Convention, in)
 	}
-	str(fConvention, f.Convention, true)
 	if flags&fTentative != 0 {
 		b = append(b, byte(f.Tentative))
-		b = binary.AppendUvarint(b, uint64(g.str(f.TentativeOf, true, in)))
+		b = g.appendString(b, f.TentativeOf, in)
 	}
-	str(fAgent, f.AgentName, true)
-	str(fWorkflow, f.WorkflowName, true)
-	str(fSpanName, f.SpanName, true)
-	str(fRunID, f.RunID, false)
-	str(fModel, f.ModelName, true)
-	str(fTool, f.ToolName, true)
+	if flags&fAgent != 0 {
+		b = g.appendString(b, f.AgentName, in)
+	}
+	if flags&fWorkflow != 0 {
+		b = g.appendString(b, f.WorkflowName, in)
+	}
+	if flags&fSpanName != 0 {
+		b = g.appendString(b, f.SpanName, in)
+	}
+	if flags&fRunID != 0 {
+		b = appendCount(b, uint64(g.str(f.RunID, false, in)))
+	}
+	if flags&fModel != 0 {
+		b = g.appendString(b, f.ModelName, in)
+	}
+	if flags&fTool != 0 {
+		b = g.appendString(b, f.ToolName, in)
+	}
 	if flags&fUsage != 0 {
-		for _, v := range [...]int64{f.Usage.Input, f.Usage.CachedInput, f.Usage.CacheWrite, f.Usage.Output, f.Usage.Reasoning} {
-			b = binary.AppendUvarint(b, uint64(max(v, -1)+1))
+		u := &f.Usage
+		for _, v := range [...]int64{u.Input, u.CachedInput, u.CacheWrite, u.Output, u.Reasoning} {
+			b = appendCount(b, uint64(max(v, -1)+1))
 		}
 	}
-	u64 := func(bit, v uint64) {
-		if flags&bit != 0 {
-			b = binary.LittleEndian.AppendUint64(b, v)
-		}
+	if flags&fResponse != 0 {
+		b = binary.LittleEndian.AppendUint64(b, f.ResponseID)
 	}
-	u64(fResponse, f.ResponseID)
-	u64(fCost, math.Float64bits(f.CostUSD))
-	u64(fFirstToken, math.Float64bits(f.FirstToken))
-	u64(fCall, f.CallID)
-	u64(fArgs, f.ArgsHash)
-	u64(fResult, f.ResultHash)
+	if flags&fCost != 0 {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f.CostUSD))
+	}
+	if flags&fFirstToken != 0 {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f.FirstToken))
+	}
+	if flags&fCall != 0 {
+		b = binary.LittleEndian.AppendUint64(b, f.CallID)
+	}
+	if flags&fArgs != 0 {
+		b = binary.LittleEndian.AppendUint64(b, f.ArgsHash)
+	}
+	if flags&fResult != 0 {
+		b = binary.LittleEndian.AppendUint64(b, f.ResultHash)
+	}
 	if flags&fDocuments != 0 {
-		b = binary.AppendUvarint(b, uint64(max(f.Documents, 0)))
+		b = appendCount(b, uint64(max(f.Documents, 0)))
 	}
 	if flags&fCodes != 0 {
 		b = append(b, byte(f.Finish), byte(f.Class), byte(f.Failure))
 	}
 	if flags&fMaxSteps != 0 {
-		b = binary.AppendUvarint(b, uint64(f.MaxSteps))
+		b = appendCount(b, uint64(f.MaxSteps))
 	}
 	if flags&fAttributes != 0 {
-		b = binary.AppendUvarint(b, uint64(len(f.Attributes)))
+		b = appendCount(b, uint64(len(f.Attributes)))
 		for _, a := range f.Attributes {
-			b = binary.AppendUvarint(b, uint64(a.Name))
-			b = binary.AppendUvarint(b, uint64(g.str(a.Value, true, in)))
+			b = appendCount(b, uint64(a.Name))
+			b = g.appendString(b, a.Value, in)
 		}
 	}
 	g.log = b
 	g.ids = append(g.ids, spanKey(f.SpanID, trace))
+}
+
+func (g *group) appendString(b []byte, s string, in *interner) []byte {
+	return appendCount(b, uint64(g.str(s, true, in)))
+}
+
+// appendCount is binary.AppendUvarint, mostly of one byte.
+func appendCount(b []byte, n uint64) []byte {
+	if n < 0x80 {
+		return append(b, byte(n))
+	}
+	return binary.AppendUvarint(b, n)
+}
+
+// appendTimes encodes two differences of time, each in as many bytes as it
+// takes; a first byte has the two numbers of bytes. Negative ones take eight.
+func appendTimes(b []byte, x, y uint64) []byte {
+	n, m := (bits.Len64(x)+7)/8, (bits.Len64(y)+7)/8
+	b = append(b, byte(n|m<<4))
+	b = binary.LittleEndian.AppendUint64(b, x)[:len(b)+n]
+	return binary.LittleEndian.AppendUint64(b, y)[:len(b)+m]
 }
 
 // arrivalUnit is the resolution in which arrivals are kept.
@@ -221,10 +283,42 @@ func (r *reader) u64() uint64 {
 }
 
 func (r *reader) uvarint() uint64 {
+	if len(r.b) > 0 && r.b[0] < 0x80 {
+		v := r.b[0]
+		r.b = r.b[1:]
+		return uint64(v)
+	}
+	return r.longUvarint()
+}
+
+func (r *reader) longUvarint() uint64 {
 	v, n := binary.Uvarint(r.b)
 	if n <= 0 {
 		r.bad = true
 		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+// times is the inverse of appendTimes.
+func (r *reader) times() (x, y uint64) {
+	lengths := r.byte()
+	return r.sized(int(lengths & 15)), r.sized(int(lengths >> 4))
+}
+
+// sized reads a number of n bytes.
+func (r *reader) sized(n int) (v uint64) {
+	if n > 8 || n > len(r.b) {
+		r.bad = true
+		return 0
+	}
+	if len(r.b) >= 8 {
+		v = binary.LittleEndian.Uint64(r.b) & (1<<(8*n) - 1)
+	} else {
+		for i := range n {
+			v |= uint64(r.b[i]) << (8 * i)
+		}
 	}
 	r.b = r.b[n:]
 	return v
@@ -260,15 +354,16 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		s := &spans[i]
 		s.Reset()
 		s.kin = unrelated
-		s.Kind = convention.Kind(r.byte())
-		flags := r.uvarint()
+		flags := r.u64()
+		s.Kind = convention.Kind(flags >> kindShift)
 		has := func(bit uint64) bool { return flags&bit != 0 }
 		s.parentID, s.trace = 0, 0
 		if has(fParent) {
 			s.parentID = r.u64()
 		}
-		s.Start = g.base + uint64(r.varint())
-		s.End = s.Start + uint64(r.varint())
+		start, length := r.times()
+		s.Start = g.base + start
+		s.End = s.Start + length
 		s.arrival = g.firstArrival + r.varint()*arrivalUnit
 		s.resource = int(r.uvarint())
 		if has(fTrace) {

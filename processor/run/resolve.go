@@ -190,7 +190,9 @@ func (g *group) without(t *tree, ai int) *group {
 }
 
 func newGroup(key pcommon.TraceID, firstArrival int64) *group {
-	return &group{traces: []pcommon.TraceID{key}, firstArrival: firstArrival, lastArrival: firstArrival}
+	g := &group{key: [1]pcommon.TraceID{key}, firstArrival: firstArrival, lastArrival: firstArrival}
+	g.traces = g.key[:]
+	return g
 }
 
 // takes says whether a root that comes after its trace's completed runs is a
