@@ -63,7 +63,7 @@ func NewEngine(files *slo.Set, options EngineOptions, judged func(j Judged, pipe
 	e := &Engine{files: files, judged: judged, now: options.Now, waiting: newWaitingRuns()}
 	e.assembler = run.New(
 		run.Settings{Runs: files.Runs(), MaxBytes: options.MaxBytes, Shards: options.Shards},
-		files, convention.New(files.AttributeNames()...).Lean(),
+		files, convention.New(files.AttributeNames()...),
 		run.Handler{Complete: e.complete, Evaluated: e.evaluated, Marker: marker, Skip: summary.Is},
 		options.Now)
 	return e

@@ -15,21 +15,11 @@ type Extractor struct {
 	Names []string
 
 	keys *table
-	// lean: what a model's reply asks for is not listed, only that it asks.
-	lean bool
 }
 
 // New returns an extractor that also keeps the values of the named attributes.
 func New(names ...string) *Extractor {
 	return &Extractor{Names: names, keys: newTable(names)}
-}
-
-// Lean returns an extractor that leaves Facts.Asked and Facts.Returned empty: it
-// need not read a reply whose finish reason says already that it asks for tools.
-func (x *Extractor) Lean() *Extractor {
-	lean := *x
-	lean.lean = true
-	return &lean
 }
 
 // Resource is what a resource says, read once a batch.
@@ -76,7 +66,6 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 		f.reading = r
 	}
 	r.reset()
-	r.lean = x.lean
 	r.scope = r.scopes.find(scope.Name())
 	r.name = s.Name()
 

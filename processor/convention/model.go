@@ -15,7 +15,7 @@ func (f *Facts) readModel(r *reading) {
 		f.Finish = r.finish // of numbered keys
 	}
 	f.readFirstToken(r)
-	if !r.replySeen && !(r.lean && f.Finish == FinishTool && !r.readsReplies()) {
+	if !r.replySeen {
 		if v, ok := r.get(slotReply); ok {
 			r.reply(v)
 		} else if v, ok := r.get(slotResult); ok {
@@ -26,12 +26,6 @@ func (f *Facts) readModel(r *reading) {
 		}
 	}
 	f.readOffered(r)
-}
-
-// readsReplies says whether a vocabulary of the span takes more from replies
-// than text and requests.
-func (r *reading) readsReplies() bool {
-	return (r.seen|r.scope.emits)&(1<<googleADK|1<<genkit) != 0
 }
 
 func (f *Facts) readOffered(r *reading) {

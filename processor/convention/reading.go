@@ -28,7 +28,6 @@ type reading struct {
 	// they are added already.
 	proved bool
 	remote bool // the flags say that the parent is another process's
-	lean   bool // see Extractor.Lean
 
 	// What numbered keys and events say.
 	replyText   bool   // the reply has text
