@@ -132,9 +132,11 @@ func (q Quality) Meets() bool {
 // QualityOptions says how much is simulated.
 type QualityOptions struct {
 	Cells []Cell
-	Seeds int // repetitions of a cell; 40 takes some minutes a cell on two cores
-	Days  int // of each repetition without an incident; default 30
-	First uint64
+	Seeds int // repetitions without an incident
+	Days  int // of each of them; default 30
+	// Incidents are repetitions with one: short, and so cheap. Default 100.
+	Incidents int
+	First     uint64
 	// Workers cells are measured at a time; default the number of CPUs.
 	Workers int
 	// Done, if set, is told of each cell when its two rule sets are measured.
@@ -148,6 +150,7 @@ type QualityOptions struct {
 // The order of the result is that of the cells, agentslo before workbook.
 func MeasureQuality(ctx context.Context, o QualityOptions) ([]Quality, error) {
 	o.Days = cmp.Or(o.Days, 30)
+	o.Incidents = cmp.Or(o.Incidents, 100)
 	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -249,18 +252,18 @@ func (c crowd) Scrape(ctx context.Context, from, to time.Time, into *Storage) er
 func agentName(i int) string { return fmt.Sprintf("agent-%04d", i) }
 
 // simulate returns the pages of each repetition, overlapping tiers as one.
-func (o QualityOptions) simulate(ctx context.Context, c Cell, name string, length time.Duration, scenario func(i int) Scenario, until func(map[string][]Firing) bool) (map[string][]Firing, error) {
+func (o QualityOptions) simulate(ctx context.Context, c Cell, name string, repetitions int, length time.Duration, scenario func(i int) Scenario, until func(map[string][]Firing) bool) (map[string][]Firing, error) {
 	f, err := qualityFile(c)
 	if err != nil {
 		return nil, err
 	}
 	var traffic crowd
-	for i := range o.Seeds {
+	for i := range repetitions {
 		traffic = append(traffic, scenario(i).traffic(f, &f.SLOs[0], agentName(i)))
 	}
 	r := &Replay{Groups: pages(f, name), Traffic: traffic, Start: qualityEpoch.Add(65 * time.Second), End: qualityEpoch.Add(length), Step: rules.Interval}
 	if until != nil {
-		r.stretch = 6 * time.Hour
+		r.stretch = 2 * time.Hour
 		r.Until = func(fired []Firing) bool { return until(episodes(fired)) }
 	}
 	fired, err := r.Run(ctx)
@@ -300,7 +303,7 @@ func (o QualityOptions) seed(i int, c Cell) uint64 {
 }
 
 func (o QualityOptions) falsePages(ctx context.Context, c Cell, name string, ratio float64) (FalsePages, error) {
-	found, err := o.simulate(ctx, c, name, time.Duration(o.Days)*24*time.Hour, func(i int) Scenario {
+	found, err := o.simulate(ctx, c, name, o.Seeds, time.Duration(o.Days)*24*time.Hour, func(i int) Scenario {
 		return Scenario{PerHour: c.PerHour, ErrorRatio: ratio, Seed: o.seed(i, c), Start: qualityEpoch, Scrape: qualityScrape}
 	}, nil)
 	f := FalsePages{Months: float64(o.Seeds*o.Days) / 30}
@@ -331,7 +334,7 @@ func (o QualityOptions) detection(ctx context.Context, c Cell, name string, fail
 	if err != nil {
 		return Detection{}, err
 	}
-	calm, length := calmBefore(f), max(6*c.Bar(failing), 24*time.Hour)
+	calm, length := calmBefore(f), max(5*c.Bar(failing), 12*time.Hour)
 	// Beginnings spread over the phases of scrapes and evaluations.
 	begin := func(i int) time.Time {
 		return qualityEpoch.Add(calm + time.Duration(i*37%60)*time.Second)
@@ -344,11 +347,11 @@ func (o QualityOptions) detection(ctx context.Context, c Cell, name string, fail
 		}
 		return 0, false
 	}
-	found, err := o.simulate(ctx, c, name, calm+length, func(i int) Scenario {
+	found, err := o.simulate(ctx, c, name, o.Incidents, calm+length, func(i int) Scenario {
 		return Scenario{PerHour: c.PerHour, Seed: o.seed(i, c) + 1, Start: qualityEpoch, Scrape: qualityScrape,
 			Incident: begin(i), IncidentFor: length, IncidentRatio: failing, Shapes: []string{ShapeStep}}
 	}, func(found map[string][]Firing) bool {
-		for i := range o.Seeds {
+		for i := range o.Incidents {
 			if _, ok := first(found, i); !ok {
 				return false
 			}
@@ -358,16 +361,16 @@ func (o QualityOptions) detection(ctx context.Context, c Cell, name string, fail
 	if err != nil {
 		return Detection{}, err
 	}
-	d := Detection{Failing: failing, Repetitions: o.Seeds}
+	d := Detection{Failing: failing, Repetitions: o.Incidents}
 	var times []time.Duration
-	for i := range o.Seeds {
+	for i := range o.Incidents {
 		t, ok := first(found, i)
 		if !ok {
 			t = Never
 			d.Missed++
 		}
 		times = append(times, t)
-		d.Pages += float64(len(found[agentName(i)])) / float64(o.Seeds)
+		d.Pages += float64(len(found[agentName(i)])) / float64(o.Incidents)
 	}
 	slices.Sort(times)
 	low, high, _ := slo.QuantileRanks(len(times), 0.5, 0.95)

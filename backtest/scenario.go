@@ -258,9 +258,11 @@ const defaultAgent = "agent"
 
 func newCounters(f *slo.File, o *slo.Objective, agent string) *counters {
 	c := &counters{alive: labels.FromStrings(labels.MetricName, aliveMetric, "job", "agentslo", "instance", "backtest")}
+	b := labels.NewBuilder(labels.FromStrings(labels.MetricName, eventsMetric, "slo_service", f.Service,
+		"slo", o.Name, "agent", agent, "job", "agentslo", "instance", "backtest"))
+	b.Set("environment", f.Environment) // an empty label is none
 	for i, v := range slo.Verdicts {
-		c.labels[i] = labels.FromStrings(labels.MetricName, eventsMetric, "slo_service", f.Service, "environment", f.Environment,
-			"slo", o.Name, "agent", agent, "verdict", v.String(), "job", "agentslo", "instance", "backtest")
+		c.labels[i] = b.Set("verdict", v.String()).Labels()
 	}
 	return c
 }
