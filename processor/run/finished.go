@@ -77,7 +77,7 @@ func (t *finishedTrace) seen(trace pcommon.TraceID, f *convention.Facts) (duplic
 			if parent != 0 {
 				r.awaited = append(r.awaited, fingerprint(parent))
 			}
-		case parent != 0 && r.holds(parent):
+		case parent != 0 && (r.holds(parent) || slices.Contains(r.awaited, fingerprint(parent))):
 		default:
 			continue
 		}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/agentslo/agentslo/processor/convention"
 	"github.com/agentslo/agentslo/slo"
@@ -259,8 +260,14 @@ func (b *assembly) askedBy(i int32) int32 {
 		}
 	}
 	owner := b.ancestor(i, convention.Agent)
-	for k := len(b.replies) - 1; k >= 0; k-- {
-		if m := b.replies[k]; b.spans[m].Start <= s.Start && b.ancestor(m, convention.Agent) == owner {
+	later, _ := slices.BinarySearchFunc(b.replies, s.Start, func(m int32, start uint64) int {
+		if b.spans[m].Start <= start {
+			return -1
+		}
+		return 1
+	})
+	for k := later - 1; k >= 0; k-- {
+		if m := b.replies[k]; b.ancestor(m, convention.Agent) == owner {
 			return m
 		}
 	}
