@@ -85,11 +85,6 @@ func (l *live) want(step string, want ...string) {
 
 const chatOK = ` ~usage.input_tokens=5 ~usage.output_tokens=5 ~response.finish_reasons=["stop"]`
 
-
-
-
-
-
 // Runs of one trace that overlap, so that the trace is never idle.
 
 func TestLiveLostThenRoot(t *testing.T) {
@@ -271,7 +266,6 @@ func TestLiveEvalOrphanRunID(t *testing.T) {
 	l.pass(6 * time.Second)
 	l.want("by run id before the run", "bot/answered/root_ended", "q:good/")
 }
-
 
 func TestLiveOrphanLate(t *testing.T) {
 	l := newLive(t, "", 0)
