@@ -3,6 +3,7 @@ package convention
 import (
 	"strings"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
@@ -49,6 +50,10 @@ func readADK(r *reading, f *Facts, s ptrace.Span) {
 		if f.ToolName == "" {
 			f.ToolName = strings.TrimPrefix(s.Name(), "execute_tool ")
 		}
+		// In Go a map that nobody filled, whatever the tool was called with.
+		if r.textFrom(googleADK, slotArgs) == "null" {
+			f.HasArgs, f.ArgsHash, f.ArgsEmpty = false, 0, false
+		}
 		// A tool that throws ends its span before any attribute is set: that is
 		// how this emitter says that it failed.
 		if r.bare() {
@@ -64,6 +69,11 @@ func readADK(r *reading, f *Facts, s ptrace.Span) {
 			f.Usage = u
 		} else if f.Usage.Reasoning == Unknown && s.Name() == "call_llm" {
 			// Output leaves out the thoughts, whose number is not said.
+			f.Usage.Output = Unknown
+		}
+		// The first versions in Go, which pass Gemini's words on as they are, say
+		// the total for the output, or leave out the thoughts.
+		if f.Usage.Reasoning == Unknown && strings.HasPrefix(s.Name(), "generate_content") && r.shouts() {
 			f.Usage.Output = Unknown
 		}
 		// Its stop goes with tool requests too; a streamed reply shows its last
@@ -98,4 +108,17 @@ func geminiUsage(raw string) (Usage, bool) {
 		u.Output = total - u.Input
 	}
 	return u, u.Known()
+}
+
+// shouts says whether the finish reason is in capitals, as Gemini's are.
+func (r *reading) shouts() bool {
+	v, ok := r.from(otelGenAI, slotFinish)
+	if !ok {
+		return false
+	}
+	word := v.Str()
+	if v.Type() == pcommon.ValueTypeSlice && v.Slice().Len() > 0 {
+		word = v.Slice().At(0).Str()
+	}
+	return word != "" && word == strings.ToUpper(word)
 }

@@ -1,0 +1,35 @@
+package convention
+
+import "testing"
+
+// The ADK in Go: its first versions give the total as output, newer ones the
+// output with its thoughts; arguments that were never filled in are no arguments.
+func TestADKInGo(t *testing.T) {
+	generate := func(finish string, more a) *Facts {
+		attributes := a{"gen_ai.operation.name": "generate_content", "gen_ai.request.model": "gemini-2.0-flash",
+			"gcp.vertex.agent.invocation_id": "e-1", "gen_ai.response.finish_reasons": []any{finish},
+			"gen_ai.usage.input_tokens": 200, "gen_ai.usage.output_tokens": 218}
+		for k, v := range more {
+			attributes[k] = v
+		}
+		return made{scope: "gcp.vertex.agent", name: "generate_content gemini-2.0-flash", attributes: attributes}.facts(t)
+	}
+	for name, c := range map[string]struct {
+		facts *Facts
+		want  int64
+	}{
+		"total for output":     {generate("STOP", nil), Unknown},
+		"with thoughts":        {generate("STOP", a{"gen_ai.usage.reasoning.output_tokens": 16}), 218},
+		"in the spec's words":  {generate("stop", nil), 218},
+		"no finish reason yet": {generate("", nil), 218},
+	} {
+		if got := c.facts.Usage; got.Input != 200 || got.Output != c.want {
+			t.Errorf("%s: input %d, output %d, want 200 and %d", name, got.Input, got.Output, c.want)
+		}
+	}
+	tool := made{scope: "gcp.vertex.agent", name: "execute_tool get_order_status", attributes: a{"gen_ai.operation.name": "execute_tool",
+		"gcp.vertex.agent.tool_call_args": "null", "gcp.vertex.agent.tool_response": `{"status":"shipped"}`}}.facts(t)
+	if tool.HasArgs || !tool.HasResult || tool.Kind != Tool {
+		t.Errorf("arguments %v, result %v", tool.HasArgs, tool.HasResult)
+	}
+}
