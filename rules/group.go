@@ -69,15 +69,19 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 		rules = append(rules, Rule{Record: State, Expr: s.state(), Labels: identityLabels(f)})
 	}
 	for _, o := range s.ratios() {
-		rules = append(rules, Rule{Record: State, Expr: s.ratioState(o), Labels: identityLabels(f)})
+		own := identityLabels(f) // with the name: promtool refuses rules that differ in their expression only
+		own[LabelSLO] = o.Name
+		rules = append(rules, Rule{Record: State, Expr: s.ratioState(o), Labels: own})
 	}
 	for _, w := range Windows(f) {
+		var counts []string
 		if f.CountsRuns() {
-			rules = append(rules, record(recordIncrease(w), s.increase(w)))
+			counts = append(counts, s.increase(w))
 		}
 		if len(s.ratios()) > 0 {
-			rules = append(rules, record(recordIncrease(w), s.ratioIncrease(w)))
+			counts = append(counts, s.ratioIncrease(w))
 		}
+		rules = append(rules, record(recordIncrease(w), strings.Join(counts, "\nor\n")))
 	}
 	for _, w := range Windows(f) {
 		rules = append(rules,

@@ -308,6 +308,18 @@ func TestRatioAlerts(t *testing.T) {
 	require.ElementsMatch(t, []string{`{severity="ticket", slo="failures"}`, `{severity="ticket", slo="successes"}`, `{severity="ticket", slo="parts"}`}, w.firing(rules.AlertNoData))
 }
 
+// promtool takes rules of the same name and labels for a mistake.
+func TestNoRuleIsThereTwice(t *testing.T) {
+	for _, g := range rules.Groups(set(t, ratioFile)) {
+		seen := map[string]bool{}
+		for _, r := range g.Rules {
+			key := fmt.Sprint(r.Record, r.Alert, r.Labels)
+			require.False(t, seen[key], "%s", key)
+			seen[key] = true
+		}
+	}
+}
+
 // A file of ratios alone needs no exporter, and one whose counters do not exist
 // is no healthy SLO.
 func TestRatiosAlone(t *testing.T) {

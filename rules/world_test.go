@@ -35,6 +35,7 @@ type world struct {
 	engine  *promql.Engine
 	groups  []*promrules.Group
 	options *promrules.ManagerOptions
+	samples int64 // read by all queries of rules
 	now     time.Time
 	targets []*target
 	// evaluates and scrapes can switch off either for a while.
@@ -89,7 +90,7 @@ func (w *world) load(text string) {
 	file := filepath.Join(w.t.TempDir(), "rules.yaml")
 	require.NoError(w.t, os.WriteFile(file, out.Bytes(), 0o600))
 	w.options = &promrules.ManagerOptions{
-		QueryFunc:    promrules.EngineQueryFunc(w.engine, w.db),
+		QueryFunc:    w.exec,
 		AppendableV2: w.db, Queryable: w.db, Context: context.Background(),
 		NotifyFunc: func(context.Context, string, ...*promrules.Alert) {},
 		Logger:     slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -114,6 +115,24 @@ func (w *world) load(text string) {
 		w.groups = append(w.groups, g)
 	}
 	slices.SortFunc(w.groups, func(a, b *promrules.Group) int { return strings.Compare(a.Name(), b.Name()) })
+}
+
+// exec is what rules query with. It counts the samples read.
+func (w *world) exec(ctx context.Context, text string, at time.Time) (promql.Vector, error) {
+	q, err := w.engine.NewInstantQuery(ctx, w.db, nil, text, at)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	result := q.Exec(ctx)
+	w.samples += q.Stats().Samples.TotalSamples
+	switch v := result.Value.(type) {
+	case promql.Vector:
+		return slices.Clone(v), result.Err
+	case promql.Scalar:
+		return promql.Vector{{T: v.T, F: v.V, Metric: labels.EmptyLabels()}}, result.Err
+	}
+	return nil, result.Err
 }
 
 // keepPages drops the rules that no page depends on, to save time; keep those
@@ -300,5 +319,3 @@ func (w *world) firing(alert string) []string {
 
 // verdictOf is the verdict in a key of [target.values].
 func verdictOf(key string) string { return key[strings.LastIndex(key, "/")+1:] }
-
-func historyFor(b *testing.B) time.Duration { return 26 * time.Hour }
