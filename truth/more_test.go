@@ -69,6 +69,7 @@ var notYetRight = map[string]string{
 	"mastra/guardrail":                               rootsFinish,
 	"mastra/client-tool":                             "a call for the client to execute, with nothing after it, is a pause however long the root lasts",
 	"google-adk-js/aborted-in-tool":                  "a limit shows as one more call_llm; a run that ends on a tool without one was given up",
+	"openllmetry-langchain-workflow/http-ok-tool":    "calls beside a root, of its scope and inside its interval, are its run's",
 	"langfuse-js/plain-ok-tool":                      unseenTools,
 	"langfuse-js/plain-tool-all-failed-answer":       unseenTools,
 	"langfuse-js/plain-loop-then-answer":             unseenTools,
