@@ -206,6 +206,8 @@ func (j *Judged) Summary() *summary.Summary {
 	if !j.First {
 		return s
 	}
+	s.ToolCalls = make([]summary.ToolCount, 0, min(len(r.Tools), 8))
+	s.Tokens = make([]summary.TokenCount, 0, 5*len(r.Models))
 	for i := range r.Tools {
 		t := &r.Tools[i]
 		if t.Role != run.Evidence && t.Role != run.Counted {

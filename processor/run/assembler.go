@@ -115,8 +115,9 @@ type Assembler struct {
 		sync.RWMutex
 		m map[string]*resource
 	}
-	facts sync.Pool
-	lists map[*slo.File]*lists // by file; nil for runs that no file matches
+	facts   sync.Pool
+	lists   map[*slo.File]*lists // by file; nil for runs that no file matches
+	answers memo[bool]           // tools that some file takes for the answer
 }
 
 // New returns an assembler. now is the process clock; spans' own times never
@@ -488,12 +489,14 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 // isAnswer says whether some file takes the tool for the answer. Which file the
 // run belongs to is not known yet.
 func (a *Assembler) isAnswer(tool string) bool {
-	for _, l := range a.lists {
-		if l.toolKind(tool).role == Answer {
-			return true
+	return a.answers.get(tool, func(tool string) bool {
+		for _, l := range a.lists {
+			if l.toolKind(tool).role == Answer {
+				return true
+			}
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // claim notes a run id and says whether it is new to the group.

@@ -568,7 +568,7 @@ func (b *assembly) cost() {
 	whole, parts, priced := true, said, int64(0)
 	for _, i := range b.uses {
 		s := &b.spans[i]
-		if b.covered(i, func(s *span) bool { return s.priced }) {
+		if said > 0 && b.covered(i, func(s *span) bool { return s.priced }) {
 			continue
 		}
 		if s.Kind != convention.Model && len(r.Agents) > 1 {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"math"
 	"strings"
 	"sync"
 
@@ -64,6 +65,7 @@ func (a *Assembler) evaluate(e convention.Evaluation, now int64) {
 type responses struct {
 	mu      sync.Mutex
 	pending map[uint64][]pendingEvaluation
+	oldest  int64 // no pending one has waited since before
 	runs    map[uint64][16]byte
 	order   []uint64
 }
@@ -84,6 +86,10 @@ func (r *responses) add(e convention.Evaluation, now int64) ([16]byte, bool) {
 	if id, ok := r.runs[e.TargetResponse]; ok {
 		return id, true
 	}
+	if len(r.pending) == 0 {
+		r.oldest = now
+	}
+	r.oldest = min(r.oldest, now)
 	r.pending[e.TargetResponse] = append(r.pending[e.TargetResponse], pendingEvaluation{e, now})
 	return [16]byte{}, false
 }
@@ -120,10 +126,15 @@ func (r *responses) take(ids []uint64, run [16]byte) (out []convention.Evaluatio
 func (r *responses) expire(before int64, stats *Stats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if before <= r.oldest || len(r.pending) == 0 {
+		return
+	}
+	r.oldest = math.MaxInt64
 	for id, list := range r.pending {
 		kept := list[:0]
 		for _, p := range list {
 			if p.since >= before {
+				r.oldest = min(r.oldest, p.since)
 				kept = append(kept, p)
 			} else {
 				stats.EvaluationsOrphaned.Add(1)

@@ -352,8 +352,9 @@ func (g *group) decode(spans []span) ([]span, bool) {
 	}
 	for i := range spans {
 		s := &spans[i]
-		s.Reset()
-		s.kin = unrelated
+		attributes := s.Attributes[:0]
+		*s = blank
+		s.Attributes = attributes
 		flags := r.u64()
 		s.Kind = convention.Kind(flags >> kindShift)
 		has := func(bit uint64) bool { return flags&bit != 0 }

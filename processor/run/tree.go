@@ -50,6 +50,13 @@ type marks struct {
 
 var unrelated = kin{parent: -1, child: -1, next: -1, top: -1, run: -1}
 
+// blank is a span of which nothing is known.
+var blank = func() span {
+	s := span{kin: unrelated}
+	s.Reset()
+	return s
+}()
+
 // tree is a group's spans with their kinship. What it says is a function of
 // the set of spans, whatever the order in which they came.
 type tree struct {

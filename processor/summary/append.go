@@ -51,7 +51,7 @@ func attribute(r pcommon.Resource, name string) string {
 }
 
 func put(m pcommon.Map, s *Summary) {
-	m.EnsureCapacity(12 + 3*len(s.Results) + len(s.Dimensions) + len(s.ToolCalls) + len(s.Tokens))
+	m.EnsureCapacity(attributesOf(s))
 	var id [2 * len(s.Run)]byte
 	hex.Encode(id[:], s.Run[:])
 	m.PutStr(attrRun, string(id[:]))
@@ -71,12 +71,13 @@ func put(m pcommon.Map, s *Summary) {
 
 	for i := range s.Results {
 		r := &s.Results[i]
-		m.PutStr(attrVerdict+r.SLO, r.Verdict.String())
+		n := namesOf(r.SLO)
+		m.PutStr(n.verdict, r.Verdict.String())
 		if r.Reason != "" {
-			m.PutStr(attrReason+r.SLO, r.Reason)
+			m.PutStr(n.reason, r.Reason)
 		}
 		if r.Value != nil && finite(*r.Value) {
-			m.PutDouble(attrValue+r.SLO, *r.Value)
+			m.PutDouble(n.value, *r.Value)
 		}
 	}
 	for _, name := range sortedKeys(s.Dimensions) {
@@ -104,6 +105,21 @@ func put(m pcommon.Map, s *Summary) {
 	if s.Biased {
 		m.PutBool(attrBiased, true)
 	}
+}
+
+// attributesOf is how many attributes the summary's span has at most: a run
+// makes one such span, and room that is left over is most of its memory.
+func attributesOf(s *Summary) int {
+	n := 14 + len(s.Results) + len(s.Dimensions) + len(s.ToolCalls) + len(s.Tokens)
+	for i := range s.Results {
+		if s.Results[i].Reason != "" {
+			n++
+		}
+		if s.Results[i].Value != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // finite and isAmount keep out what [Parse] would refuse the whole span for: a
