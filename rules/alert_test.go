@@ -34,7 +34,9 @@ func every(w *world, e *target, d time.Duration, verdict string) func() {
 }
 
 func TestOneFailureAtFourRunsAnHour(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, oneSLO)
+	w.keep(rules.AlertBudgetBurn)
 	e := w.target()
 	e.born("a", "completion")
 	w.run(2*time.Hour, every(w, e, 15*time.Minute, "good"))
@@ -45,6 +47,7 @@ func TestOneFailureAtFourRunsAnHour(t *testing.T) {
 }
 
 func TestOutagePagesAndResets(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, oneSLO+"labels: {team: red}\nalerting: {runbook: \"https://runbooks.example.com/{{service}}/{{slo}}\", page: {labels: {pager: night}}}\n")
 	e := w.target()
 	e.born("a", "completion")
@@ -105,6 +108,7 @@ func active(w *world) map[string]*promrules.Alert {
 // TestSparseAgentIsNeitherBlindNorStuck: with two runs an hour the short window
 // is mostly empty; an outage pages, and ends although no run follows.
 func TestSparseAgentIsNeitherBlindNorStuck(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, oneSLO)
 	w.keepPages()
 	e := w.target()
@@ -117,6 +121,7 @@ func TestSparseAgentIsNeitherBlindNorStuck(t *testing.T) {
 }
 
 func TestNoDataIsNotIdle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, oneSLO)
 	e, other := w.target(), w.target("job", "another", "instance", "x")
 	w.run(30*time.Minute, nil)
@@ -137,6 +142,7 @@ func TestNoDataIsNotIdle(t *testing.T) {
 }
 
 func TestCoverage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, oneSLO)
 	e := w.target()
 	e.born("a", "completion")
@@ -191,6 +197,7 @@ func many(t *testing.T) *slo.Set {
 }
 
 func TestAlertsFollowTheFile(t *testing.T) {
+	t.Parallel()
 	counts := map[string]int{}
 	for _, g := range written(t, many(t)).Groups {
 		for _, r := range g.Rules {
@@ -213,6 +220,7 @@ func TestAlertsFollowTheFile(t *testing.T) {
 }
 
 func TestRecordedNames(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for _, g := range rules.Groups(set(t, oneSLO)) {
 		for _, r := range g.Rules {
@@ -232,6 +240,7 @@ func TestRecordedNames(t *testing.T) {
 
 // TestDecimalsAreExact: nobody reads 0.0009999999999999.
 func TestDecimalsAreExact(t *testing.T) {
+	t.Parallel()
 	noise := regexp.MustCompile(`\.\d*(0000000|9999999)\d`)
 	for _, g := range rules.Groups(many(t)) {
 		for _, r := range g.Rules {
@@ -243,6 +252,7 @@ func TestDecimalsAreExact(t *testing.T) {
 // TestTiersFollowTheWindow: windows scale, burn rates spend the stated share,
 // and half failing is above every page's threshold.
 func TestTiersFollowTheWindow(t *testing.T) {
+	t.Parallel()
 	type row struct{ long, short, threshold, share string }
 	rows := func(window, objective string) (got []row) {
 		f := set(t, strings.Replace(oneSLO, "99%", objective, 1)+"window: "+window+"\n").Files[0]
@@ -261,6 +271,7 @@ func TestTiersFollowTheWindow(t *testing.T) {
 }
 
 func TestOperatorFormat(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	require.NoError(t, rules.Write(&out, many(t), rules.FormatOperator))
 	var object struct {
@@ -281,6 +292,7 @@ func long() bool { return os.Getenv("AGENTSLO_LONG") != "" }
 // TestPromtool runs the installed promtool over generated rules and their
 // generated tests, and over rules with a mistake.
 func TestPromtool(t *testing.T) {
+	t.Parallel()
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
 		t.Skip("promtool is not installed")

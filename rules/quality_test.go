@@ -275,6 +275,7 @@ func TestAlertQuality(t *testing.T) {
 // TestPagesAreReckoned holds the engine's pages to the arithmetic that
 // [TestAlertQuality] repeats, over four hours with an incident.
 func TestPagesAreReckoned(t *testing.T) {
+	t.Parallel()
 	f := set(t, qualitySLOs).Files[0]
 	rng := rand.New(rand.NewPCG(3, 4))
 	var all []*repetition
