@@ -149,6 +149,14 @@ type Facts struct {
 	// Outspoken: this emitter always says how a model call ended, so that silence
 	// is a call that was cut short.
 	Outspoken bool
+	// StubAtLimit: this emitter begins one more model call when the call limit is
+	// reached, and gives it up at once, so that a run without such a stub did not
+	// end on that limit.
+	StubAtLimit bool
+	// StubAtLimit: this emitter begins one more model call when the limit of calls
+	// is reached, and gives it up at once, so that a run without such a stub did
+	// not end on that limit.
+	StubAtLimit bool
 	// MaxSteps: on an Agent span, the number of steps it may take; 0 not said.
 	MaxSteps int64
 	// HasOutput: on a root, it carries an answer; on a model span, its reply has text.
@@ -164,6 +172,9 @@ type Facts struct {
 	// tool that threw: there, a call that was asked for, has no span and returned
 	// an error has failed. In earlier messages are no calls of this one.
 	Returned []ReturnedCall
+	// AskedCount and ErrorsReturned are the numbers of Asked, at least 1 where
+	// AsksTool, and of errors in Returned; kept where the lists are not.
+	AskedCount, ErrorsReturned uint8
 	// ToolsOffered: 0 not said, 1 none offered, 2 some offered.
 	ToolsOffered uint8
 

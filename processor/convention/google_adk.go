@@ -60,6 +60,7 @@ func readADK(r *reading, f *Facts, s ptrace.Span) {
 			f.Failed, f.Class, f.Failure = true, max(f.Class, Unclassified), max(f.Failure, FailureError)
 		}
 	case Model:
+		f.StubAtLimit = true // the limit is counted inside the model call's span
 		// The same goes for a model call.
 		if r.bare() {
 			f.Failed, f.Class, f.Failure = true, max(f.Class, Unclassified), max(f.Failure, FailureError)

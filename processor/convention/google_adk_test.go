@@ -33,3 +33,22 @@ func TestADKInGo(t *testing.T) {
 		t.Errorf("arguments %v, result %v", tool.HasArgs, tool.HasResult)
 	}
 }
+
+// The ADK counts calls against the limit inside the model call's span; nobody
+// else begins a call that it may not make.
+func TestStubAtLimit(t *testing.T) {
+	for _, c := range []struct {
+		why  string
+		made made
+		want bool
+	}{
+		{"call_llm", made{scope: "gcp.vertex.agent", name: "call_llm", attributes: a{"gcp.vertex.agent.invocation_id": "e-1"}}, true},
+		{"the stub itself", made{scope: "gcp.vertex.agent", name: "call_llm"}, true},
+		{"its newer form", made{scope: "gcp.vertex.agent", name: "generate_content gemini-2.0-flash",
+			attributes: a{"gen_ai.operation.name": "generate_content"}}, true},
+		{"a tool", made{scope: "gcp.vertex.agent", name: "execute_tool f"}, false},
+		{"another's model call", made{scope: "x", name: "chat", attributes: a{"gen_ai.operation.name": "chat"}}, false},
+	} {
+		equal(t, c.why, c.made.facts(t).StubAtLimit, c.want)
+	}
+}
