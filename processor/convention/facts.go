@@ -149,10 +149,6 @@ type Facts struct {
 	// Outspoken: this emitter always says how a model call ended, so that silence
 	// is a call that was cut short.
 	Outspoken bool
-	// StubAtLimit: this emitter begins one more model call when the call limit is
-	// reached, and gives it up at once, so that a run without such a stub did not
-	// end on that limit.
-	StubAtLimit bool
 	// StubAtLimit: this emitter begins one more model call when the limit of calls
 	// is reached, and gives it up at once, so that a run without such a stub did
 	// not end on that limit.
