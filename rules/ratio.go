@@ -123,7 +123,8 @@ func (s scope) ratioState(o *slo.Objective) string {
 	}
 	// Gone for a while though its target was there: the target was restarted, and
 	// what comes back is a new life, even if it has counted more than the old one.
-	gone := fmt.Sprintf("(%[1]s %% 1 > 0 and on (job, instance) %[1]s %% 1 == 0)", seenBefore)
+	justBefore := fmt.Sprintf("max without (%s) (%s offset 1ms)", own, seen)
+	gone := fmt.Sprintf("(%[1]s %% 1 > 0 and on (job, instance) %[1]s %% 1 == 0)", justBefore)
 	reborn := fmt.Sprintf("(0 * %s and ignoring (%s) %s)", now, labelPart, gone)
 	remembered := fmt.Sprintf(`(
   (
@@ -141,7 +142,7 @@ func (s scope) ratioState(o *slo.Objective) string {
           or
           %[2]s
           or
-          (0 * %[1]s and on (job, instance) %[2]s unless %[3]s)
+          (0 * %[1]s and on (job, instance) %[7]s unless %[3]s)
           or
           %[4]s
         )
@@ -155,7 +156,7 @@ func (s scope) ratioState(o *slo.Objective) string {
       )
       or
       %[1]s
-    )`, now, base, earlier, birth, unseen, reborn)
+    )`, now, base, earlier, birth, unseen, reborn, justBefore)
 
 	objective := identity("agentslo:objective:ratio", s.file, o).String()
 	var zeros []string

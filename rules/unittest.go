@@ -23,9 +23,6 @@ import (
 func Tests(w io.Writer, set *slo.Set, ruleFiles ...string) error {
 	document := testFile{RuleFiles: ruleFiles, EvaluationInterval: model.Duration(time.Minute)}
 	for _, f := range set.Files {
-		if !f.CountsRuns() {
-			continue
-		}
 		for _, s := range scenarios {
 			document.Tests = append(document.Tests, s.test(newScope(set, f)))
 		}
@@ -164,6 +161,7 @@ func (s scenario) test(sc scope) test {
 	t := test{Name: sc.name(nil) + ": " + s.name, Interval: model.Duration(time.Minute)}
 	for i := range f.SLOs {
 		if !f.SLOs[i].CountsRuns() {
+			t.Input = append(t.Input, ratioInput(&f.SLOs[i], h)...)
 			continue
 		}
 		for _, v := range slo.Verdicts {
@@ -183,7 +181,7 @@ func (s scenario) test(sc scope) test {
 		at := model.Duration(time.Duration(minute) * time.Minute)
 		for i := range f.SLOs {
 			o := &f.SLOs[i]
-			if !o.CountsRuns() {
+			if !tested(o) {
 				continue
 			}
 			t.Queries = append(t.Queries, sc.firing(o, h, minute, at))
@@ -203,6 +201,16 @@ func (s scenario) test(sc scope) test {
 		t.Queries = append(t.Queries, testQuery{"count(" + identity("ALERTS", f, nil).equal("alertname", AlertNoData).equal(LabelSLO, "").with(`alertstate="firing"`).String() + ")", at, missing})
 	}
 	return t
+}
+
+// tested says whether an SLO can be: of a ratio, series must be found that its
+// selectors tell apart.
+func tested(o *slo.Objective) bool {
+	if o.CountsRuns() {
+		return true
+	}
+	_, ok := sampleSeries(o)
+	return ok
 }
 
 // exporterLabels are what a scrape adds.
@@ -229,6 +237,12 @@ func (s scope) firing(o *slo.Objective, h history, minute int, at model.Duration
 				break
 			}
 		}
+	}
+	if !o.CountsRuns() {
+		if o.Alert != slo.AlertNone && h.goneFor(minute) > 15 {
+			q.Samples = append(q.Samples, testSample{fmt.Sprintf("{alertname=%q}", AlertNoData), 1})
+		}
+		return q
 	}
 	window := coverageWindow(s.file)
 	counted := h.within(slo.Good, minute, window) + h.within(slo.Bad, minute, window)
