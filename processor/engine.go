@@ -210,7 +210,7 @@ func (j *Judged) Summary() *summary.Summary {
 	s.Tokens = make([]summary.TokenCount, 0, 5*len(r.Models))
 	for i := range r.Tools {
 		t := &r.Tools[i]
-		if t.Role != run.Evidence && t.Role != run.Counted {
+		if t.Role != run.Evidence && t.Role != run.Counted || t.Unfinished {
 			continue
 		}
 		k := slices.IndexFunc(s.ToolCalls, func(c summary.ToolCount) bool {

@@ -78,7 +78,7 @@ func (j *Judged) Report() Report {
 	}
 	for i := range r.Tools {
 		switch t := &r.Tools[i]; {
-		case t.Role != run.Evidence && t.Role != run.Counted:
+		case t.Role != run.Evidence && t.Role != run.Counted, t.Unfinished:
 		case t.Failed():
 			out.ToolCalls.Failed[t.Class.String()]++
 		default:

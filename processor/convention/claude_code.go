@@ -30,6 +30,7 @@ var claudeCodeVocabulary = vocabulary{
 		{"tool_input", slotArgs, 0},
 		{"success", slotState, 0},
 		{"error", slotErrorText, 0},
+		{"error_class", slotErrorType, 0},
 		{"decision", slotDeferral, 0},
 		{"source", slotToolStatus, 0},
 	},

@@ -419,8 +419,8 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 		}
 	}
 
-	for i := range f.Asked {
-		f.AsksAnswer = f.AsksAnswer || a.isAnswer(f.Asked[i].Name)
+	if f.Kind == convention.Model {
+		a.noteAsked(f)
 	}
 
 	sh, home := a.lock(trace)
@@ -484,6 +484,26 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 		a.release(home, MaxSpans, now)
 	}
 	return grown
+}
+
+// noteAsked sums up what a model call asks for and was given.
+func (a *Assembler) noteAsked(f *convention.Facts) {
+	if len(f.Asked) == 0 && (f.AsksTool || f.Finish == convention.FinishTool) {
+		f.AskedCount = 1
+	}
+	none := a.lists[nil]
+	for i := range f.Asked {
+		name := f.Asked[i].Name
+		f.AsksAnswer = f.AsksAnswer || a.isAnswer(name)
+		if f.AskedCount < 255 && none.toolKind(name).role != NotCounted { // a handoff has no work of its own
+			f.AskedCount++
+		}
+	}
+	for i := range f.Returned {
+		if f.Returned[i].Error && f.ErrorsReturned < 255 {
+			f.ErrorsReturned++
+		}
+	}
 }
 
 // isAnswer says whether some file takes the tool for the answer. Which file the

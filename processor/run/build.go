@@ -81,6 +81,9 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 	b.tools()
 	b.retrievals()
 	r.Outcome, r.OutcomeReason = b.ending()
+	if r.Outcome == slo.Cancelled {
+		b.spare()
+	}
 	if a.handler.Marker != nil && b.file != nil && r.Outcome != slo.Lost {
 		if o, ok := a.handler.Marker(b.file, r); ok && markable(o, r.Outcome) {
 			r.Outcome, r.OutcomeReason = o, "marker"
@@ -110,6 +113,16 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 		out.responses = append(out.responses, runKey(r.RunID))
 	}
 	return out
+}
+
+// spare takes the failure from calls that the caller's leaving cut short: the
+// tool did not fail.
+func (b *assembly) spare() {
+	for k, i := range b.calledBy {
+		if t := &b.run.Tools[k]; b.spans[i].Failure == convention.FailureCancelled {
+			t.Class, t.Unfinished = convention.ClassNone, true
+		}
+	}
 }
 
 // markable says whether a file's marker may turn one outcome into another: a

@@ -112,6 +112,9 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		}
 	}
 
+	if o, why, ok := worded(root); ok && (model == nil || root.Finish == convention.FinishLength || root.Finish == convention.FinishError) {
+		return o, why
+	}
 	switch {
 	case model == nil:
 		if root.HasOutput {
@@ -127,21 +130,8 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		}
 		return slo.Error, "model_error"
 	}
-	switch model.Finish {
-	case convention.FinishLength:
-		return slo.LimitReached, "length"
-	case convention.FinishRefusal:
-		return slo.Abstained, "refusal"
-	case convention.FinishFiltered:
-		return slo.Abstained, "content_filter"
-	case convention.FinishError:
-		return slo.Error, "model_error"
-	}
-	if root.Finish == convention.FinishLength {
-		return slo.LimitReached, "length"
-	}
-	if root.Finish == convention.FinishError {
-		return slo.Error, "error"
+	if o, why, ok := worded(model); ok {
+		return o, why
 	}
 
 	asks := model.Finish == convention.FinishTool || model.AsksTool || model.FinishVague && toolAfter && b.endedOn(lastTool, last)
@@ -165,6 +155,9 @@ func (b *assembly) ending() (slo.Outcome, string) {
 			if !root.HasOutput && b.gapAfter(root) {
 				return slo.Cancelled, "cut_short"
 			}
+			if model.StubAtLimit && !root.HasOutput && !b.gaveUp(tool) {
+				return slo.OutcomeUnknown, "cut_short" // a limit would show
+			}
 			if root.HasOutput && root.Finish != convention.FinishTool && model.Finish != convention.FinishTool {
 				return b.marked(slo.Answered)
 			}
@@ -181,6 +174,21 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		return b.marked(slo.Answered)
 	}
 	return b.marked(slo.OutcomeUnknown)
+}
+
+// worded maps stop reasons that say how an answer fell short.
+func worded(s *span) (slo.Outcome, string, bool) {
+	switch s.Finish {
+	case convention.FinishLength:
+		return slo.LimitReached, "length", true
+	case convention.FinishRefusal:
+		return slo.Abstained, "refusal", true
+	case convention.FinishFiltered:
+		return slo.Abstained, "content_filter", true
+	case convention.FinishError:
+		return slo.Error, "model_error", true
+	}
+	return slo.OutcomeUnknown, "", false
 }
 
 // marked applies the built-in markers: a run that ends on an escalating or
@@ -247,10 +255,10 @@ func (b *assembly) trunk(yield func(int32, *span) bool) {
 	}
 }
 
-// lastPaused is the last call that waits for an approval.
+// lastPaused is the last call that waits for an approval, or for the caller.
 func (b *assembly) lastPaused() (last *span) {
 	for _, s := range b.trunk {
-		if s.Kind == convention.Tool && s.Failure == convention.FailurePaused {
+		if s.Kind == convention.Tool && (s.Failure == convention.FailurePaused || s.ClientSide) {
 			last = s
 		}
 	}

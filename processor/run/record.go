@@ -56,6 +56,8 @@ const (
 	fOutspoken
 	fAsksAnswer
 	fMaxSteps
+	fAsked
+	fStub
 )
 
 const traceMix = 0x9e3779b97f4a7c15
@@ -117,6 +119,8 @@ func flagsOf(f *convention.Facts) uint64 {
 		bit(f.Outspoken, fOutspoken) |
 		bit(f.AsksAnswer, fAsksAnswer) |
 		bit(f.MaxSteps > 0, fMaxSteps) |
+		bit(f.AskedCount|f.ErrorsReturned != 0, fAsked) |
+		bit(f.StubAtLimit, fStub) |
 		bit(f.Convention != "", fConvention) |
 		bit(f.Tentative != convention.Other, fTentative)
 }
@@ -219,6 +223,9 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	}
 	if flags&fMaxSteps != 0 {
 		b = appendCount(b, uint64(f.MaxSteps))
+	}
+	if flags&fAsked != 0 {
+		b = append(b, f.AskedCount, f.ErrorsReturned)
 	}
 	if flags&fAttributes != 0 {
 		b = appendCount(b, uint64(len(f.Attributes)))
@@ -434,6 +441,9 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		if has(fMaxSteps) {
 			s.MaxSteps = int64(r.uvarint())
 		}
+		if has(fAsked) {
+			s.AskedCount, s.ErrorsReturned = r.byte(), r.byte()
+		}
 		if has(fAttributes) {
 			n := r.uvarint()
 			if n > uint64(len(r.b)) {
@@ -455,7 +465,7 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		s.ArgsEmpty, s.ResultEmpty = has(fArgsEmpty), has(fResultEmpty)
 		s.ClientSide, s.Failed, s.CallerGone = has(fClientSide), has(fFailed), has(fCallerGone)
 		s.FinishVague, s.WaitsForPerson = has(fFinishVague), has(fWaits)
-		s.Outspoken, s.AsksAnswer = has(fOutspoken), has(fAsksAnswer)
+		s.Outspoken, s.AsksAnswer, s.StubAtLimit = has(fOutspoken), has(fAsksAnswer), has(fStub)
 		if r.bad {
 			return spans[:i], false
 		}

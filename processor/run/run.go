@@ -58,7 +58,10 @@ type Run struct {
 	KnownUSD   float64      // the part that is known; a lower bound of the cost
 
 	// Tools are the executed tool calls in order of start, of every role.
-	Tools      []ToolCall
+	Tools []ToolCall
+	// Unseen counts tool calls that a model asked for and went on from, of which
+	// there is no span: whether they ran is not known.
+	Unseen     int
 	Retrievals []Retrieval // retrieval spans; calls of retrieval tools are in Tools
 	// ToolsOffered: some model call was offered tools; nil when not said.
 	ToolsOffered *bool

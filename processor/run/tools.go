@@ -38,6 +38,13 @@ func (b *assembly) tools() {
 			if call.Class == convention.ClassNone {
 				call.Class = convention.Unclassified
 			}
+		} else if e := b.execution(i); e != nil && e.Failure == convention.FailureCancelled {
+			call.Unfinished = true
+		} else if e != nil {
+			call.Class = e.Class
+			if call.Class == convention.ClassNone {
+				call.Class = convention.Unclassified
+			}
 		}
 		captured = captured || s.HasArgs && !s.ArgsEmpty || s.HasResult && !s.ResultEmpty
 		r.Tools = append(r.Tools, call)
@@ -52,6 +59,7 @@ func (b *assembly) tools() {
 			r.Tools[i].ArgsEmpty, r.Tools[i].ResultEmpty = false, false
 		}
 	}
+	b.unseen()
 	for _, m := range b.calls {
 		switch o := b.spans[m].ToolsOffered; {
 		case o == 2:
@@ -67,6 +75,57 @@ func (b *assembly) tools() {
 			v := true
 			r.ToolsOffered = &v
 		}
+	}
+}
+
+// execution is the failed step below a tool span that executed its call, for
+// emitters that keep the two apart.
+func (b *assembly) execution(i int32) *span {
+	for c := b.spans[i].child; c >= 0; c = b.spans[c].next {
+		if s := &b.spans[c]; s.Kind == convention.Step && s.Failed && s.CallID != 0 && s.CallID == b.spans[i].CallID {
+			return s
+		}
+	}
+	return nil
+}
+
+// unseen counts the calls that a model asked for and went on from without a
+// span of theirs, less those that came back to it as errors: these ran, or were
+// refused, and failed.
+func (b *assembly) unseen() {
+	if len(b.calls) < 2 {
+		return
+	}
+	missing := make(map[int32]int, len(b.calls))
+	any := false
+	for k, m := range b.calls[:len(b.calls)-1] {
+		s := &b.spans[m]
+		if s.AskedCount == 0 || s.AsksAnswer || s.Failed {
+			continue
+		}
+		// The next call of the same agent was given what came back.
+		errors := 0
+		for _, n := range b.calls[k+1:] {
+			if b.ancestor(n, convention.Agent) == b.ancestor(m, convention.Agent) {
+				errors = int(b.spans[n].ErrorsReturned)
+				break
+			}
+		}
+		missing[m] = int(s.AskedCount) - errors
+		any = true
+	}
+	if !any {
+		return
+	}
+	for _, i := range b.this.members {
+		if s := &b.spans[i]; (s.Kind == convention.Tool || s.Kind == convention.Retrieval) && !s.judged && !b.repeated(i) {
+			if m := b.askedBy(i); m >= 0 {
+				missing[m]--
+			}
+		}
+	}
+	for _, n := range missing {
+		b.run.Unseen += max(n, 0)
 	}
 }
 

@@ -434,7 +434,7 @@ func (t *tree) claim() {
 			s.run = r
 			continue
 		}
-		if !s.broken {
+		if !s.broken && !t.besideRoot(s) {
 			continue
 		}
 		match := int32(-1)
@@ -453,6 +453,20 @@ func (t *tree) claim() {
 		}
 		s.run = max(match, -1)
 	}
+}
+
+// besideRoot says whether the span hangs on the same parent as some root: some
+// emitters put an agent's calls beside it instead of below.
+func (t *tree) besideRoot(s *span) bool {
+	if s.parent < 0 {
+		return false
+	}
+	for r := range t.runs {
+		if c := &t.runs[r]; c.root >= 0 && t.spans[c.root].parent == s.parent {
+			return true
+		}
+	}
+	return false
 }
 
 // gather lists each run's members in order of start, and counts what hangs on

@@ -22,6 +22,8 @@ func noProgress(o *slo.Objective, s *subject) Result {
 		return badFor(s.outcomeReason())
 	case r.hidden:
 		return unknownFor(ContentNotCaptured)
+	case s.Unseen >= o.Repeats:
+		return unknownFor(CallsNotSeen)
 	case s.Outcome == slo.Cancelled:
 		return excludedFor(Cancelled).count(r.most)
 	case s.Outcome == slo.OutcomeUnknown:
@@ -121,8 +123,8 @@ func (s *subject) allDiffer() (n int, differ bool) {
 }
 
 // mayHideRepeats says whether calls of one agent and tool that are not wholly
-// captured may be the same call `limit` times. Those with other arguments
-// cannot be; those whose arguments are not captured may have any.
+// captured may be the same call `limit` times. Those with other arguments or
+// other results cannot be; what is not captured may be anything.
 func mayHideRepeats(ofTool []call, limit int) bool {
 	if len(ofTool) < limit || !slices.ContainsFunc(ofTool, func(c call) bool { return !c.known() }) {
 		return false
@@ -135,11 +137,33 @@ func mayHideRepeats(ofTool []call, limit int) bool {
 		} else {
 			anyArgs = alike
 		}
-		if rounds(possible) >= limit && slices.ContainsFunc(possible, func(c call) bool { return !c.known() }) {
+		if !slices.ContainsFunc(possible, func(c call) bool { return !c.known() }) {
+			continue
+		}
+		if mostAlike(possible) >= limit {
 			return true
 		}
 	}
 	return false
+}
+
+// mostAlike is how many of calls whose arguments may be the same may have the
+// same result too: those of one known result, and all whose result is not known.
+func mostAlike(possible []call) (most int) {
+	byResult := map[uint64][]call{}
+	var open []call
+	for _, c := range possible {
+		if c.resultKnown {
+			byResult[c.result] = append(byResult[c.result], c)
+		} else {
+			open = append(open, c)
+		}
+	}
+	most = rounds(open)
+	for _, same := range byResult {
+		most = max(most, rounds(slices.Concat(same, open)))
+	}
+	return most
 }
 
 // rounds counts calls; those of one model message count once: a model that

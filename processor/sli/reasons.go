@@ -50,6 +50,7 @@ const (
 	ExpectationUnknown = "expectation_unknown"
 	RepeatedCall       = "repeated_call"
 	ContentNotCaptured = "content_not_captured"
+	CallsNotSeen       = "calls_not_seen"
 )
 
 // Reason documents one reason.
@@ -101,5 +102,6 @@ var Reasons = []Reason{
 	{NotExpected, []slo.Verdict{slo.Excluded}, "no tool call was expected"},
 	{ExpectationUnknown, []slo.Verdict{slo.Unknown}, "whether a tool call was expected is not known"},
 	{RepeatedCall, []slo.Verdict{slo.Bad}, "the same call with the same result, too often"},
+	{CallsNotSeen, []slo.Verdict{slo.Unknown}, "the model asked for tools and went on, and no span says whether they ran"},
 	{ContentNotCaptured, []slo.Verdict{slo.Unknown}, "a tool was called often enough, and arguments or results are not captured"},
 }

@@ -25,6 +25,8 @@ func toolFree(_ *slo.Objective, s *subject) Result {
 
 	called, succeeded, required := s.evidence()
 	switch {
+	case succeeded == 0 && s.Unseen > 0:
+		return unknownFor(CallsNotSeen).count(0)
 	case called == 0:
 		return badFor(NoCall).count(0)
 	case succeeded == 0:

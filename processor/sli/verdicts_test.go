@@ -302,6 +302,8 @@ var verdictTable = map[string][]verdictRow{
 		{name: "no call is bad", run: ended(slo.Answered), want: slo.Bad, reason: "no_call", value: 0},
 		{name: "all calls failed is bad", run: ended(slo.Answered, calling(failing(tool("search", 1, 1)), failing(tool("lookup", 1, 1)))), want: slo.Bad, reason: "all_calls_failed", value: 0},
 		{name: "a call that was cut short brought nothing", run: ended(slo.Answered, calling(run.ToolCall{Name: "search", Unfinished: true})), want: slo.Bad, reason: "all_calls_failed", value: 0},
+		{name: "calls that may have run unseen are unknown", run: ended(slo.Answered, unseen(1)), want: slo.Unknown, reason: "calls_not_seen", value: 0},
+		{name: "… beside one that was seen to succeed are good", run: ended(slo.Answered, unseen(1), calling(tool("search", 1, 1))), want: slo.Good, value: 1},
 		{name: "an empty result is a success", run: ended(slo.Answered, calling(retrievalTool(true))), want: slo.Good, value: 1},
 		{name: "the answer tool is no evidence", run: ended(slo.Answered, calling(as(run.Answer, tool("final_answer", 1, 1)))), want: slo.Bad, reason: "no_call", value: 0},
 		{name: "handoffs are neither evidence nor failure", run: ended(slo.Answered, calling(as(run.NotCounted, failing(tool("transfer_to_x", 1, 1))))), want: slo.Bad, reason: "no_call", value: 0},
@@ -359,6 +361,8 @@ var verdictTable = map[string][]verdictRow{
 		{name: "… a limit reached is bad all the same", run: ended(slo.LimitReached, calls(3, uncaptured(tool("status", 1, 1)))), want: slo.Bad, reason: "limit_reached", value: none},
 		{name: "only empty arguments and results in the whole run mean not captured", run: ended(slo.Answered, calls(3, tool("status", 0, 0)), func(r *run.Run) { r.ContentCaptured = false }), want: slo.Unknown, reason: "content_not_captured", value: none},
 		{name: "results not captured, but other arguments each time", run: ended(slo.Answered, calling(withoutResult(tool("status", 1, 0)), withoutResult(tool("status", 2, 0)), withoutResult(tool("status", 3, 0)))), want: slo.Good, value: 0},
+		{name: "results that differ, arguments not captured: no two calls are the same", run: ended(slo.Answered, calling(withoutArgs(tool("status", 1, 1)), withoutArgs(tool("status", 1, 2)), withoutArgs(tool("status", 1, 3)))), want: slo.Good, value: 0},
+		{name: "calls that may have run unseen, `repeats` of them", run: ended(slo.Answered, unseen(3)), want: slo.Unknown, reason: "calls_not_seen", value: none},
 		{name: "results not captured, same arguments", run: ended(slo.Answered, calls(3, withoutResult(tool("status", 1, 0)))), want: slo.Unknown, reason: "content_not_captured", value: none},
 		{name: "how it ended is unknown, so a limit may have ended it", run: ended(slo.OutcomeUnknown, calling(tool("status", 1, 1))), want: slo.Unknown, reason: "outcome_unknown", value: 1},
 	},
@@ -392,6 +396,13 @@ func when(source string) func(*slo.File, *slo.Objective) {
 
 func good(source string) func(*slo.File, *slo.Objective) {
 	return func(_ *slo.File, o *slo.Objective) { o.Good = program(source) }
+}
+
+func unseen(n int) func(*run.Run) { return func(r *run.Run) { r.Unseen = n } }
+
+func withoutArgs(t run.ToolCall) run.ToolCall {
+	t.HasArgs, t.ArgsHash = false, 0
+	return t
 }
 
 func withoutResult(c run.ToolCall) run.ToolCall { c.HasResult = false; return c }
