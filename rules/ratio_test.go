@@ -1,11 +1,14 @@
 package rules_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -181,8 +184,9 @@ func TestRatioKeepsCountersApart(t *testing.T) {
 
 // Servers that come, go, restart and are missed: every event that was scraped
 // counts once. What a new server counted before its first scrape does not, nor
-// a series' first event within the server's first evaluation, or within five
-// minutes of a restart where the old one had as many; there are none here.
+// a series' first event within the server's first evaluation, or before the
+// first evaluation after a restart if it has outgrown the old life by then, or
+// within five minutes of it if it was gone meanwhile; there are none here.
 func TestRatioCountsAreExact(t *testing.T) {
 	seeds, hours := uint64(1), time.Duration(1)
 	if os.Getenv("AGENTSLO_LONG") != "" {
@@ -243,7 +247,7 @@ slos:
 				}
 				of := w.all[rng.IntN(len(w.all))]
 				switch x := rng.Float64() * 720; { // an hour has 720 steps
-				case x < 4 && w.now.Sub(start) > 5*time.Minute:
+				case x < 4 && !slices.ContainsFunc(lives, func(l *life) bool { return l.server == of && w.now.Sub(l.begun) < 8*time.Minute }):
 					begin(of)
 				case x < 8 && len(w.all) < 5:
 					begin(w.server(fmt.Sprintf("s-%d:80", len(w.all))))
@@ -306,6 +310,30 @@ func TestRatioAlerts(t *testing.T) {
 	s.up = false
 	w.run(20*time.Minute, func() { e.add("a", "completion", "good", 1) })
 	require.ElementsMatch(t, []string{`{severity="ticket", slo="failures"}`, `{severity="ticket", slo="successes"}`, `{severity="ticket", slo="parts"}`}, w.firing(rules.AlertNoData))
+}
+
+// The generated tests of ratios hold under promtool: their series are made up
+// from the selectors, here with expressions, and good events of all.
+func TestRatiosUnderPromtool(t *testing.T) {
+	t.Parallel()
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool is not installed")
+	}
+	s := set(t, "service: api\nslos: {latency: {sli: ratio, objective: 95%, alert: ticket, events: {good: ['d_bucket{le=\"0.5\",job=~\"(api|web)-[0-9]+\"}'], total: ['d_count{job!=\"\",path!~\"/health.*\"}']}}}\n")
+	dir := t.TempDir()
+	var ruleFile, testFile bytes.Buffer
+	require.NoError(t, rules.Write(&ruleFile, s, rules.FormatPrometheus))
+	require.NoError(t, rules.Tests(&testFile, s, "rules.yaml"))
+	require.Contains(t, testFile.String(), `d_bucket{le="0.5",job="api-0",instance="web"}`)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yaml"), ruleFile.Bytes(), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tests.yaml"), testFile.Bytes(), 0o600))
+	for _, arguments := range [][]string{{"check", "rules", "rules.yaml"}, {"test", "rules", "tests.yaml"}} {
+		command := exec.Command(promtool, arguments...)
+		command.Dir = dir
+		out, err := command.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
 }
 
 // promtool takes rules of the same name and labels for a mistake.
