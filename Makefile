@@ -1,7 +1,8 @@
 # Conveniences: what they do is what their one line says.
 GO ?= go
+REPETITIONS ?= 20
 
-.PHONY: build test race lint e2e faults alert-quality bench truth record
+.PHONY: build test race lint e2e faults alert-quality alert-quality-all bench truth record
 
 build: ## the command line, into bin/
 	$(GO) build -o bin/ ./cmd/sloctl
@@ -23,8 +24,12 @@ e2e: ## the built programs with real Prometheus, Alertmanager and agents
 faults: ## programs that are killed, stopped and restarted in the middle of runs
 	$(GO) test -tags e2e -count=1 -v -timeout 30m -run 'Stop|Kill|Restart|Fault' ./e2e/...
 
-alert-quality: ## what the alerts do on synthetic traffic, on the real engine
-	$(GO) test -count=1 -v -timeout 30m ./rules/...
+alert-quality: ## what the alerts do on synthetic traffic, on the real engine, workbook rules beside: seven cells
+	AGENTSLO_ALERT_QUALITY=$(REPETITIONS) $(GO) test -count=1 -v -timeout 2h -run 'TestAlertQuality$$' ./backtest
+
+alert-quality-all: ## the same for every objective and volume, into backtest/ALERT_QUALITY.md: an hour or more
+	AGENTSLO_ALERT_QUALITY=$(REPETITIONS) AGENTSLO_ALERT_QUALITY_CELLS=all AGENTSLO_ALERT_QUALITY_WRITE=ALERT_QUALITY.md \
+		$(GO) test -count=1 -v -timeout 8h -run 'TestAlertQuality$$' ./backtest
 
 bench: ## cost of a span beside unmarshalling and other processors
 	cd benchmarks && $(GO) run .

@@ -178,21 +178,37 @@ func durationText(d time.Duration) string {
 }
 
 // panel draws a frame with a scale from low to high and gives the place of a value.
-func (c *chart) panel(r *Report, title string, low, high float64) func(float64) float64 {
+func (c *chart) panel(r *Report, title string, low, high float64, ticks []float64, scale func(float64) float64) func(float64) float64 {
 	top, bottom := c.y+26, c.y+26+panelHeight
 	c.text(16, c.y+14, "head", "start", title)
+	c.days(top, bottom)
 	for _, i := range r.test.Incidents {
 		a, b := c.x(i.Start), c.x(i.End)
 		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%d" class="shade"><title>incident</title></rect>`+"\n", a, top, max(b-a, 1), panelHeight)
 	}
-	place := func(v float64) float64 { return bottom - (min(max(v, low), high)-low)/(high-low)*panelHeight }
-	step := niceStep((high - low) / 5)
-	for v := math.Ceil(low/step) * step; v <= high+step*1e-6; v += step {
+	place := func(v float64) float64 {
+		return bottom - (scale(min(max(v, low), high))-scale(low))/(scale(high)-scale(low))*panelHeight
+	}
+	for _, v := range ticks {
+		if v < low || v > high {
+			continue
+		}
 		c.line(marginLeft, place(v), chartWidth-marginRight, place(v), "grid")
-		c.text(marginLeft-8, place(v)+4, "dim", "end", strings.TrimSuffix(fmt.Sprintf("%.4g", v*100), ".0")+"%")
+		c.text(marginLeft-8, place(v)+4, "dim", "end", fmt.Sprintf("%.4g%%", math.Round(v*1e4)/1e2))
 	}
 	c.y = bottom + 18
 	return place
+}
+
+func identity(v float64) float64 { return v }
+
+// even are round values from low to high, 0 among them.
+func even(low, high float64) (ticks []float64) {
+	step := niceStep((high - low) / 5)
+	for i := math.Ceil(low / step); i*step <= high*(1+1e-9); i++ {
+		ticks = append(ticks, i*step+0) // not -0
+	}
+	return ticks
 }
 
 func niceStep(rough float64) float64 {
@@ -249,12 +265,14 @@ func (c *chart) ratios(ctx context.Context, r *Report) error {
 		v, _ := t.Threshold.Float64()
 		highest = max(highest, min(v*1.1, 1))
 	}
-	place := c.panel(r, "Error ratio by window; dashed: the threshold of its tier", 0, min(highest*1.02, 1))
+	// The root of the ratio, so that the thresholds of slow tiers are not all one line.
+	place := c.panel(r, "Error ratio", 0, min(highest*1.02, 1), []float64{0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1}, math.Sqrt)
 	for i := range windows {
 		for _, l := range lines[i] {
 			c.path(l.Points, place, fmt.Sprintf("c%d", i%4))
 		}
 	}
+	c.text(marginLeft, place(0)-panelHeight-12, "dim", "start", "by window; dashed: the threshold of its tier")
 	x := float64(chartWidth - marginRight)
 	for i := len(windows) - 1; i >= 0; i-- {
 		label := rules.Duration(windows[i])
@@ -262,7 +280,7 @@ func (c *chart) ratios(ctx context.Context, r *Report) error {
 			if t.Long == windows[i] {
 				v, _ := t.Threshold.Float64()
 				c.line(marginLeft, place(v), chartWidth-marginRight, place(v), fmt.Sprintf("t%d", i%4))
-				label += fmt.Sprintf(" (%s above %s%%)", t.Name, t.Threshold.Shift(2))
+				label += fmt.Sprintf(" (%s, %s%%)", t.Name, t.Threshold.Shift(2))
 			}
 		}
 		x -= float64(len(label))*6.7 + 10
@@ -281,7 +299,8 @@ func (c *chart) budget(r *Report, left []Line) {
 			low = min(low, p.Value)
 		}
 	}
-	place := c.panel(r, "Error budget left", max(low*1.05, -20), 1)
+	low = max(low*1.05, -20)
+	place := c.panel(r, "Error budget left", low, 1, even(low, 1), identity)
 	c.line(marginLeft, place(0), chartWidth-marginRight, place(0), "zero")
 	for _, l := range left {
 		c.path(l.Points, place, "budget")
@@ -337,25 +356,40 @@ func (c *chart) alerts(r *Report) {
 	c.y += 6
 }
 
-// axis labels days or hours, whichever leaves room.
+// axis labels the bottom.
 func (c *chart) axis() {
-	every := 24 * time.Hour
-	for _, d := range []time.Duration{time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 120 * time.Hour, 240 * time.Hour, 720 * time.Hour, 2160 * time.Hour} {
-		every = d
+	every, layout := c.every()
+	for at := c.first(every); !at.After(c.to); at = at.Add(every) {
+		c.text(c.x(at), c.y+16, "dim", "middle", at.Format(layout))
+	}
+	c.y += 22
+}
+
+// days draws the times that the axis names.
+func (c *chart) days(top, bottom float64) {
+	every, _ := c.every()
+	for at := c.first(every); !at.After(c.to); at = at.Add(every) {
+		c.line(c.x(at), top, c.x(at), bottom, "grid")
+	}
+}
+
+func (c *chart) first(every time.Duration) time.Time {
+	at := c.from.Truncate(every)
+	if at.Before(c.from) {
+		at = at.Add(every)
+	}
+	return at
+}
+
+// every is the distance of labels that leaves room for them.
+func (c *chart) every() (d time.Duration, layout string) {
+	for _, d = range []time.Duration{time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 120 * time.Hour, 240 * time.Hour, 720 * time.Hour} {
 		if c.to.Sub(c.from)/d <= 14 {
 			break
 		}
 	}
-	layout := "Jan 2"
-	if every < 24*time.Hour {
-		layout = "Jan 2 15:04"
+	if d < 24*time.Hour {
+		return d, "Jan 2 15:04"
 	}
-	for at := c.from.Truncate(24 * time.Hour); !at.After(c.to); at = at.Add(every) {
-		if at.Before(c.from) {
-			continue
-		}
-		c.line(c.x(at), 90, c.x(at), c.y, "grid")
-		c.text(c.x(at), c.y+16, "dim", "middle", at.Format(layout))
-	}
-	c.y += 22
+	return d, "Jan 2"
 }

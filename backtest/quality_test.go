@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +16,8 @@ import (
 
 // TestAlertQuality measures the table of ALERT_QUALITY.md. It takes minutes to
 // hours: AGENTSLO_ALERT_QUALITY is the number of repetitions per cell,
-// AGENTSLO_ALERT_QUALITY_CELLS "all" or cells such as "99% 4,95% 10".
+// AGENTSLO_ALERT_QUALITY_CELLS "all" or cells such as "99% 4,95% 10",
+// AGENTSLO_ALERT_QUALITY_WRITE the page that keeps the result.
 func TestAlertQuality(t *testing.T) {
 	seeds, err := strconv.Atoi(os.Getenv("AGENTSLO_ALERT_QUALITY"))
 	if err != nil {
@@ -39,8 +41,16 @@ func TestAlertQuality(t *testing.T) {
 	}
 	all, err := MeasureQuality(context.Background(), o)
 	require.NoError(t, err)
-	var table strings.Builder
-	require.NoError(t, WriteQuality(&table, all))
-	fmt.Printf("\n%d repetitions of %d days a cell, in %s. Workbook rules → generated rules; 95%% confidence intervals.\n\n%s\n",
-		seeds, cmp.Or(o.Days, 30), time.Since(began).Round(time.Second), table.String())
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d repetitions of %d days a cell and %d incidents, in %s on %d CPUs. Workbook rules → generated rules, with 95%% confidence intervals.\n\n",
+		seeds, cmp.Or(o.Days, 30), cmp.Or(o.Incidents, 100), time.Since(began).Round(time.Second), runtime.NumCPU())
+	require.NoError(t, WriteQuality(&text, all))
+	fmt.Println("\n" + text.String())
+	if path := os.Getenv("AGENTSLO_ALERT_QUALITY_WRITE"); path != "" {
+		page, err := os.ReadFile(path)
+		require.NoError(t, err)
+		head, _, ok := strings.Cut(string(page), "## Measured")
+		require.True(t, ok, "the page has a section for it")
+		require.NoError(t, os.WriteFile(path, []byte(head+"## Measured on "+time.Now().UTC().Format(time.DateOnly)+"\n\n"+text.String()), 0o644))
+	}
 }

@@ -3,7 +3,6 @@ package backtest
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
 	"math"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
-	engine "github.com/prometheus/prometheus/promql"
 	promrules "github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
@@ -60,7 +58,7 @@ func (c churn) Scrape(_ context.Context, from, to time.Time, into *Storage) erro
 		if since == 2*time.Hour {
 			b.values = [4]float64{}
 		}
-		if !at.After(from) || since > 5*time.Hour+30*time.Minute && since < 5*time.Hour+50*time.Minute {
+		if !at.After(from) || since > 4*time.Hour+10*time.Minute && since < 4*time.Hour+30*time.Minute {
 			continue
 		}
 		a.show(into, at)
@@ -98,9 +96,10 @@ func (s *Storage) all() map[string][]sample {
 func TestReplayRecordsWhatTheRuleManagerDoes(t *testing.T) {
 	for name, by := range map[string]string{"budget per service": "[]", "budget per agent": "[agent]"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			set := parse(t, "{apiVersion: agentslo/v1, kind: AgentSLO, service: bot, environment: prod, by: "+by+", slos: {completion: {objective: 99%}}}")
-			end := day0.Add(6*time.Hour + 30*time.Minute)
-			r := &Replay{Groups: rules.Groups(set), Traffic: churn{set.Files[0]}, Start: day0.Add(time.Minute), End: end, Step: time.Minute, stretch: 100 * time.Minute, Wanted: []string{`{__name__=~".+"}`}}
+			end := day0.Add(4*time.Hour + 50*time.Minute)
+			r := &Replay{Groups: rules.Groups(set), Traffic: churn{set.Files[0]}, Start: day0.Add(time.Minute), End: end, Step: time.Minute, stretch: 70 * time.Minute, Wanted: []string{`{__name__=~".+"}`}}
 			for _, g := range r.Groups {
 				for _, one := range g.Rules {
 					if one.Record != "" {
@@ -187,40 +186,35 @@ func managed(t *testing.T, set *slo.Set, scraped *Storage, start, end time.Time)
 	return out
 }
 
-func TestSpeed(t *testing.T) {
-	if os.Getenv("AGENTSLO_SPEED") == "" {
-		t.Skip()
-	}
-	set := parse(t, "{apiVersion: agentslo/v1, kind: AgentSLO, service: bot, by: [agent], slos: {completion: {objective: 99%}}}")
+// A month of one SLO at a step of a minute is to take less than a minute on two
+// cores; most of it is evaluated by range queries.
+func BenchmarkMonth(b *testing.B) {
+	set := parse(b, "{apiVersion: agentslo/v1, kind: AgentSLO, service: bot, slos: {completion: {objective: 99%}}}")
 	f := set.Files[0]
-	o := &f.SLOs[0]
-	began := time.Now()
-	s := Scenario{PerHour: 4, ErrorRatio: 0.01, Start: day0, Scrape: 30 * time.Second}
-	r := &Replay{Groups: rules.Groups(set), Start: day0.Add(time.Minute), End: day0.Add(30 * 24 * time.Hour), Step: time.Minute,
-		Progress: func(at time.Time) { fmt.Fprintln(os.Stderr, at, time.Since(began)) }}
-	var many several
-	for i := range 20 {
-		s.Seed = uint64(i)
-		many = append(many, s.traffic(f, o, fmt.Sprint("agent", i)))
+	for b.Loop() {
+		s := Scenario{PerHour: 10, ErrorRatio: 0.01, Seed: 1, Start: day0, Scrape: 30 * time.Second}
+		_, err := Test{Set: set, File: f, Objective: &f.SLOs[0], Traffic: s.Traffic(f, &f.SLOs[0]), Start: day0.Add(65 * time.Second), End: day0.Add(month), Step: time.Minute}.Run(context.Background())
+		require.NoError(b, err)
 	}
-	r.Traffic = many
-	fired, err := r.Run(context.Background())
-	require.NoError(t, err)
-	for _, x := range fired {
-		t.Log(x)
-	}
-	t.Log(time.Since(began))
 }
 
-type several []*generator
-
-func (s several) Scrape(ctx context.Context, from, to time.Time, into *Storage) error {
-	for _, g := range s {
-		if err := g.Scrape(ctx, from, to, into); err != nil {
-			return err
-		}
+// What rules count is what exporters counted, with an environment or without:
+// a label that is empty is none.
+func TestRulesCountTheScenario(t *testing.T) {
+	for _, environment := range []string{"", ", environment: prod"} {
+		set := parse(t, "{apiVersion: agentslo/v1, kind: AgentSLO, service: bot"+environment+", by: [agent], slos: {completion: {objective: 99%}}}")
+		f := set.Files[0]
+		o := &f.SLOs[0]
+		s := Scenario{PerHour: 60, ErrorRatio: 0.1, Seed: 1, Start: day0, Scrape: 30 * time.Second}
+		r := &Replay{Groups: rules.Groups(set), Traffic: s.Traffic(f, o), Start: day0.Add(65 * time.Second), End: day0.Add(5 * time.Hour), Step: time.Minute,
+			Wanted: []string{rules.Events(f, o, slo.Bad, month), eventsMetric}}
+		_, err := r.Run(context.Background())
+		require.NoError(t, err)
+		lines, err := r.Query(context.Background(), rules.Events(f, o, slo.Bad, month), time.Minute)
+		require.NoError(t, err)
+		require.Len(t, lines, 1)
+		last := lines[0].Points[len(lines[0].Points)-1]
+		require.Equal(t, r.Counted(slo.Bad), last.Value)
+		require.Greater(t, last.Value, 10.0)
 	}
-	return nil
 }
-
-var _ engine.Matrix

@@ -96,12 +96,13 @@ type Summary struct {
 func Groups(set *slo.Set, f *slo.File, o *slo.Objective) []rules.Group {
 	alone := *f
 	alone.SLOs = []slo.Objective{*o}
-	files := slices.Clone(set.Files)
-	at := slices.Index(files, f)
-	files[at] = &alone
 	// Other files matter to what a file selects, not to what is evaluated here.
-	if groups := rules.Groups(&slo.Set{Files: files}); len(groups) == len(files) {
-		return groups[at : at+1]
+	files := slices.Clone(set.Files)
+	if at := slices.Index(files, f); at >= 0 {
+		files[at] = &alone
+		if groups := rules.Groups(&slo.Set{Files: files}); len(groups) == len(files) {
+			return groups[at : at+1]
+		}
 	}
 	return rules.Groups(&slo.Set{Files: []*slo.File{&alone}})
 }
