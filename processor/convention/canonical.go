@@ -46,7 +46,8 @@ func volatileKey(key string) bool {
 type canonical struct {
 	hash  uint64
 	empty bool
-	error bool // the value says itself, as its protocol has it, that the tool failed
+	error bool   // the value says itself, as its protocol has it, that the tool failed
+	said  string // what it says of the failure
 }
 
 // canonicalText hashes a captured text.
@@ -66,13 +67,17 @@ func canonicalText(s string) canonical {
 			}
 		}
 		inner, failed := unwrap(t)
+		said := ""
+		if failed {
+			said = failureText(inner)
+		}
 		if hollow(inner) {
 			return canonical{hash: hashText(""), empty: true, error: failed}
 		}
 		if h, end := hashJSON(inner, 0, 0); end == len(inner) {
-			return canonical{hash: h, error: failed}
+			return canonical{hash: h, error: failed, said: said}
 		}
-		return canonical{hash: hashText(strings.TrimSpace(inner)), error: failed}
+		return canonical{hash: hashText(strings.TrimSpace(inner)), error: failed, said: said}
 	case 'c':
 		// LangChain in Python prints a message: content='…' name='…' tool_call_id='…'.
 		if strings.HasPrefix(t, "content=") {
@@ -349,6 +354,9 @@ func canonicalValue(v value) canonical {
 	case pcommon.ValueTypeMap:
 		if v.Map().Len() == 0 {
 			return canonical{hash: hashText(""), empty: true}
+		}
+		if failed, ok := v.Map().Get("isError"); ok && failed.Type() == pcommon.ValueTypeBool && failed.Bool() {
+			return canonical{hash: hashValue(v, 0), error: true, said: failureValue(v.Map())}
 		}
 	case pcommon.ValueTypeSlice:
 		if v.Slice().Len() == 0 {

@@ -161,7 +161,19 @@ func TestFailures(t *testing.T) {
 		{"no agent's work", made{status: ptrace.StatusCodeError, message: "MaxTurnsExceeded", attributes: a{"http.request.method": "GET"}},
 			false, ClassNone, FailureNone},
 		{"LangChain's message says error", made{attributes: a{"openinference.span.kind": "TOOL",
-			"output.value": `{"content":"Error: timed out","type":"tool","tool_call_id":"c","status":"error"}`}}, true, Unclassified, FailureError},
+			"output.value": `{"content":"Error: timed out","type":"tool","tool_call_id":"c","status":"error"}`}}, true, Transient, FailureError},
+		{"Strands' mark", made{scope: "strands.telemetry.tracer", attributes: a{"gen_ai.operation.name": "invoke_agent",
+			"strands.cancellation.type": "CancelledError"}}, false, ClassNone, FailureCancelled},
+		{"on a span that failed", made{scope: "strands.telemetry.tracer", status: ptrace.StatusCodeError, attributes: a{"gen_ai.operation.name": "chat",
+			"strands.cancellation.type": "KeyboardInterrupt"}}, true, Unclassified, FailureCancelled},
+		{"MCP's result", made{attributes: a{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.result": `{"isError":true,"content":[{"type":"text","text":"rate limit exceeded"}]}`}}, true, Transient, FailureError},
+		{"with more beside it", made{attributes: a{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.result": `{"_meta":{"unauthorized":1},"content":[{"type":"image"},{"type":"text","text":"503 try later"}],"structuredContent":null,"isError":true}`}},
+			true, Transient, FailureError},
+		{"structured", made{attributes: a{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.result": a{"isError": true, "content": []any{a{"type": "text", "text": "403 Forbidden"}}}}}, true, Auth, FailureError},
+		{"and without text", made{attributes: a{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.result": `{"isError":true,"content":[]}`}},
+			true, Unclassified, FailureError},
+		{"and no error", made{attributes: a{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.result": `{"isError":false,"content":[{"type":"text","text":"rate limit exceeded"}]}`}}, false, ClassNone, FailureNone},
+		{"a tool's text does not speak of the run", made{attributes: a{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.result": `{"isError":true,"content":[{"type":"text","text":"the solver reached max iterations"}]}`}}, true, Unclassified, FailureError},
 	} {
 		f := c.made.facts(t)
 		if f.Failed != c.failed || f.Class != c.class || f.Failure != c.failure {

@@ -164,6 +164,12 @@ func TestUsage(t *testing.T) {
 		{"Claude's SDK with the cached numbers", made{scope: "openinference.instrumentation.claude_agent_sdk", attributes: a{
 			"openinference.span.kind": "AGENT", "llm.token_count.prompt": 5000, "llm.token_count.prompt_details.cache_read": 3000,
 			"llm.token_count.completion": 9}}, Usage{8000, 3000, u, 9, u}},
+		{"Claude's SDK whose scope got lost", made{name: "ClaudeAgentSDK.query", attributes: a{"openinference.span.kind": "AGENT",
+			"llm.token_count.prompt": 4, "llm.token_count.completion": 10}}, Usage{u, u, u, 10, u}},
+		{"and in JavaScript, with the cached numbers", made{name: "ClaudeAgent.query", attributes: a{"openinference.span.kind": "AGENT",
+			"llm.token_count.prompt": 5000, "llm.token_count.prompt_details.cache_read": 3000}}, Usage{8000, 3000, u, u, u}},
+		{"anybody's query", made{name: "Agent.query", attributes: a{"openinference.span.kind": "AGENT", "llm.token_count.prompt": 4}},
+			Usage{4, u, u, u, u}},
 		{"Claude Code leaves out the cache", made{name: "claude_code.llm_request", scope: "com.anthropic.claude_code", attributes: a{
 			"input_tokens": 5000, "cache_read_tokens": 3000, "cache_creation_tokens": 100, "output_tokens": 9}}, Usage{8100, 3000, 100, 9, u}},
 		{"and without its number input is not known", made{name: "claude_code.llm_request", scope: "com.anthropic.claude_code", attributes: a{
@@ -264,6 +270,10 @@ func TestReplies(t *testing.T) {
 		{"role behind the parts", "gen_ai.output.messages", `[{"parts":[{"type":"text","content":"Hi"}],"role":"user"}]`, false, false, FinishNone},
 		{"structured", "gen_ai.output.messages", []any{a{"role": "assistant", "parts": []any{a{"type": "text", "content": "Hi"}}}}, true, false, FinishNone},
 		{"structured call", "gen_ai.output.messages", []any{a{"role": "assistant", "parts": []any{a{"type": "tool_call", "id": "c", "name": "f"}}}}, false, true, FinishNone},
+		{"structured call of Strands", "gen_ai.output.messages", []any{a{"role": "assistant", "content": []any{
+			a{"toolUse": a{"toolUseId": "c", "name": "f", "input": a{"text": "Hi"}}}}, "stop_reason": "tool_use"}}, false, true, FinishTool},
+		{"structured call of Gemini", "gcp.vertex.agent.llm_response", a{"content": a{"role": "model", "parts": []any{
+			a{"functionCall": a{"name": "f", "args": a{"text": "Hi"}}}}}, "finishReason": "STOP"}, false, true, FinishTool},
 		{"a user who writes of tool calls", "gen_ai.output.messages",
 			`[{"role":"assistant","parts":[{"type":"text","content":"{\"type\":\"tool_call\",\"name\":\"x\"}"}]}]`, true, false, FinishNone},
 		{"OpenAI's message", "langfuse.observation.output", `{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}`, false, true, FinishNone},
@@ -286,6 +296,19 @@ func TestReplies(t *testing.T) {
 		}
 		if c.asks && (len(f.Asked) != 1 || f.Asked[0].Name != "f") {
 			t.Errorf("%s: asked %v", c.why, f.Asked)
+		}
+	}
+}
+
+// An output tool has no span: that the model asked for it is all there is, also
+// with the content off.
+func TestAskedForWithoutContent(t *testing.T) {
+	messages := []any{a{"role": "assistant", "parts": []any{a{"type": "tool_call", "id": "c1", "name": "final_result"}}, "finish_reason": "tool_call"}}
+	text := `[{"role":"assistant","parts":[{"type":"tool_call","id":"c1","name":"final_result"}],"finish_reason":"tool_call"}]`
+	for _, reply := range []any{messages, text} {
+		f := made{scope: "pydantic-ai", attributes: a{"gen_ai.operation.name": "chat", "gen_ai.output.messages": reply}}.facts(t)
+		if !f.AsksTool || f.Finish != FinishTool || len(f.Asked) != 1 || f.Asked[0] != (AskedCall{Name: "final_result", CallID: identity("c1")}) {
+			t.Errorf("%T: asks %v, finish %v, %v", reply, f.AsksTool, f.Finish, f.Asked)
 		}
 	}
 }

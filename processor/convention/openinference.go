@@ -71,6 +71,12 @@ func readOpenInference(r *reading, f *Facts, s ptrace.Span) {
 	}
 }
 
+// claudeQuery recognises the Claude Agent SDK's span by its name, where a
+// pipeline lost the scope: its input tokens leave out the cached ones.
+func claudeQuery(r *reading) bool {
+	return r.own == 1<<openInference && (strings.HasPrefix(r.name, "ClaudeAgentSDK.") || r.name == "ClaudeAgent.query")
+}
+
 // readOutputMessage reads the flattened reply of a model, llm.output_messages.N.….
 func readOutputMessage(r *reading, rest string, v value) {
 	r.seen |= 1 << openInference

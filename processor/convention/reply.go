@@ -271,21 +271,43 @@ func (r *reading) replyValue(v value, key string, depth int) {
 			return
 		}
 		function, isFunction := m.Get("function")
-		if asks(kind) || isFunction {
-			name, id := mapText(m, "name"), mapText(m, "id")
-			if isFunction && function.Type() == pcommon.ValueTypeMap {
+		toolName, isCall := m.Get("toolName")
+		if asks(kind) || isFunction || isCall {
+			name := mapText(m, "name")
+			switch {
+			case isFunction && function.Type() == pcommon.ValueTypeMap:
 				name = mapText(function.Map(), "name")
+			case isCall:
+				name = toolName.Str()
 			}
-			r.ask(name, id)
+			r.ask(name, idIn(m))
 			return
 		}
 		for k, e := range m.All() {
 			switch k {
-			case "text", "content", "parts", "message", "messages", "tool_calls", "toolCalls", "choices", "output":
+			case "text", "content", "parts", "message", "messages", "tool_calls", "toolCalls", "choices", "candidates", "output":
 				r.replyValue(e, k, depth+1)
+			case "toolUse", "functionCall", "function_call", "toolRequest":
+				if e.Type() == pcommon.ValueTypeMap {
+					r.ask(mapText(e.Map(), "name"), idIn(e.Map()))
+				}
+			case "finish_reason", "finishReason", "stop_reason", "stopReason":
+				if finish := finishWord(e.Str()); finish != FinishNone {
+					r.finish = finish
+				}
 			}
 		}
 	}
+}
+
+// idIn is the id of the tool call in m.
+func idIn(m pcommon.Map) string {
+	for _, key := range [...]string{"toolCallId", "toolUseId", "tool_call_id", "call_id", "ref", "id"} {
+		if id := mapText(m, key); id != "" {
+			return id
+		}
+	}
+	return ""
 }
 
 func mapText(m pcommon.Map, key string) string {

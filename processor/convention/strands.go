@@ -19,12 +19,16 @@ var strandsVocabulary = vocabulary{
 		{"gen_ai.agent.tools", slotTools, 0},
 		{"gen_ai.event.start_time", slotMark, 0},
 		{"gen_ai.agent.status", slotState, 0},
+		{"strands.cancellation.type", slotCancelled, 0},
 	},
 	kind: func(*reading, string) Kind { return Step },
 	read: readStrands,
 }
 
 func readStrands(r *reading, f *Facts, s ptrace.Span) {
+	if r.textFrom(strands, slotCancelled) != "" && f.IsAI() {
+		f.Failure = FailureCancelled
+	}
 	switch f.Kind {
 	case Agent, Step:
 		// The total of the Agent object's life: of all runs so far.

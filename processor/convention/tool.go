@@ -34,6 +34,12 @@ func (f *Facts) takeResult(c canonical) {
 	f.HasResult, f.ResultHash, f.ResultEmpty = true, c.hash, c.empty
 	if c.error {
 		f.fail("")
+		if f.Class == Unclassified {
+			// Its class only: a tool that tells of a limit or of something cancelled
+			// does not speak of the run.
+			said := c.said[:min(len(c.said), maxErrorText)]
+			f.Class = classify(said, errorWords.find(said))
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package convention
 
+import "go.opentelemetry.io/collector/pdata/pcommon"
+
 // unwrap takes the wrapping of frameworks off a JSON value: Traceloop's args
 // and kwargs, a serialised LangChain message, content lists with one part. It
 // gives the inner raw value, or the text of an inner string that is JSON again.
@@ -66,6 +68,39 @@ func wraps(key string) bool {
 		return true
 	}
 	return false
+}
+
+// failureText is what the raw value left of a failed result says: its text, or
+// the first text of its content.
+func failureText(raw string) string {
+	if content := member(raw, "content"); content != "" {
+		raw = content
+	}
+	for e := elementsOf(raw); e.next(); {
+		if part := member(e.value, "text"); part != "" {
+			return text(part)
+		}
+	}
+	return text(raw)
+}
+
+// failureValue is failureText of a structured attribute.
+func failureValue(m pcommon.Map) string {
+	content, ok := m.Get("content")
+	if !ok {
+		return ""
+	}
+	if content.Type() != pcommon.ValueTypeSlice {
+		return content.Str()
+	}
+	for i := range content.Slice().Len() {
+		if part := content.Slice().At(i); part.Type() == pcommon.ValueTypeMap {
+			if said := mapText(part.Map(), "text"); said != "" {
+				return said
+			}
+		}
+	}
+	return ""
 }
 
 // contentPart is what a part such as {"type":"text","text":…} or {"json":…}

@@ -38,7 +38,7 @@ func (f *Facts) readUsage(r *reading) {
 		}
 	}
 	r.proved = u.include(total)
-	if r.scope.exclusive && !r.proved {
+	if (r.scope.exclusive || f.Kind == Agent && claudeQuery(r)) && !r.proved {
 		// Input leaves out cached tokens; without their number it is not known.
 		if u.CachedInput == Unknown && u.CacheWrite == Unknown {
 			u.Input = Unknown

@@ -3,6 +3,7 @@ package convention
 import (
 	"strings"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
@@ -70,12 +71,29 @@ func vercelKind(_ *reading, word string) Kind {
 // captured. A stream that the caller aborted just ends.
 func readVercel(r *reading, f *Facts, _ ptrace.Span) {
 	f.Outspoken = true
+	if word := r.textFrom(vercel, slotKind); r.own == 1<<vercel && !f.Failed &&
+		(strings.HasPrefix(word, "ai.generateObject") || strings.HasPrefix(word, "ai.streamObject")) {
+		f.readVercelObject(r)
+	}
 	if f.Kind != Agent || r.own != 1<<vercel || f.Failed || r.has(slotFinish) || r.has(slotReply) || r.has(slotOutput) {
 		return
 	}
 	switch word, _, _ := strings.Cut(r.textFrom(vercel, slotKind), " "); word {
 	case "ai.streamText", "ai.generateText":
 		f.setFinish(FinishCancelled)
+	}
+}
+
+// readVercelObject: an object is generated without tools. Where the model has to
+// be asked for it through a made-up one, whose arguments it is, the finish reason
+// is that of a tool call all the same.
+func (f *Facts) readVercelObject(r *reading) {
+	v, ok := r.from(vercel, slotReply)
+	said := ok && (v.Type() != pcommon.ValueTypeStr || !hollow(v.Str()) && !redacted(v.Str()))
+	r.replyCalls, r.asked, r.hasAnswer = false, r.asked[:0], true
+	r.replyText, r.replySeen = said, ok
+	if reason, ok := r.from(vercel, slotFinish); ok && finishOf(reason) == FinishTool {
+		f.Finish, f.ToolsOffered = FinishStop, 0
 	}
 }
 

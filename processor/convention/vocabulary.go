@@ -55,6 +55,9 @@ const (
 	slotErrorText
 	slotLevel // severity that stands for a status
 	slotState
+	slotCancelled // what cancelled the span's work
+	slotStore     // database system
+	slotStoreCall // its operation
 
 	slotHTTPMethod // marks a span of an HTTP client or server
 	slotMessaging  // marks a span of a queue
@@ -184,6 +187,10 @@ var sharedVocabulary = vocabulary{
 		{"mcp.method.name", slotMethod, 0},
 		{"messaging.system", slotMessaging, 0},
 		{"messaging.operation.name", slotMessaging, 1},
+		{"db.system.name", slotStore, 0},
+		{"db.system", slotStore, 1},
+		{"db.operation.name", slotStoreCall, 0},
+		{"db.operation", slotStoreCall, 1},
 	},
 }
 
