@@ -25,9 +25,9 @@ const placeholder = 7919 * time.Second
 var placed = fmt.Sprintf("[%ds]", placeholder/time.Second)
 
 var (
-	templatedWindow = regexp.MustCompile(`\[\s*(?:\{\{-?\s*\.?[A-Za-z_]+\s*-?\}\}|\$\{?[A-Za-z_]+\}?)\s*\]`)
+	templatedWindow = regexp.MustCompile(`\[\s*(?:\{\{-?\s*\.?[A-Za-z_]+\s*-?\}\}|\$\{?[A-Za-z_]+\}?)\s*(:[0-9a-z]*)?\s*\]`)
 	anyTemplate     = regexp.MustCompile(`\{\{.*?(\}\}|$)`)
-	slothWindow     = regexp.MustCompile(`\[\s*\{\{-?\s*\.window\s*-?\}\}\s*\]`)
+	slothWindow     = regexp.MustCompile(`\[\s*\{\{-?\s*\.window\s*-?\}\}\s*(:[0-9a-z]*)?\s*\]`)
 )
 
 // dialect is what a format allows in its queries.
@@ -58,7 +58,7 @@ func (c count) and(other count) count {
 
 // parse reads a query as PromQL.
 func (d dialect) parse(query string) (parser.Expr, error) {
-	text := d.window.ReplaceAllString(query, placed)
+	text := d.window.ReplaceAllString(query, strings.TrimSuffix(placed, "]")+"$1]")
 	if template := anyTemplate.FindString(text); template != "" {
 		return nil, fmt.Errorf("%s is a template of its own; only the window may be one: [%s]", firstWords(template), window)
 	}
@@ -81,7 +81,7 @@ func firstWords(s string) string {
 
 // quoted is an expression in a message, with the window as people write it.
 func quoted(e parser.Expr) string {
-	return firstWords(strings.ReplaceAll(e.String(), "["+model.Duration(placeholder).String()+"]", "["+window+"]"))
+	return firstWords(strings.ReplaceAll(e.String(), "["+model.Duration(placeholder).String(), "["+window))
 }
 
 // count reads an expression of the form that counters have: sums of
@@ -214,7 +214,7 @@ func (d dialect) series(v *parser.VectorSelector, per string) (count, error) {
 	}
 	s := slo.Selector{Metric: v.Name}
 	for _, m := range v.LabelMatchers {
-		if strings.Contains(m.Value, placed) {
+		if strings.Contains(m.Value, strings.TrimSuffix(placed, "]")) {
 			return count{}, fmt.Errorf("the label %s holds the window", m.Name)
 		}
 		if m.Name != labels.MetricName {
