@@ -141,9 +141,10 @@ func (f *Facts) events(r *reading, s ptrace.Span) {
 		}
 		otelEvent(r, f, e)
 		vercelEvent(r, f, e)
-		traceloopEvent(r, f, e)
+		storeEvent(r, e)
 		claudeEvent(r, f, e)
 	}
+	f.foundDocuments(r)
 	if f.Kind == Tool {
 		if r.hasArgs && !f.HasArgs && !redacted(r.args) {
 			c := canonicalText(r.args)

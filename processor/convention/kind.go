@@ -55,6 +55,10 @@ func (f *Facts) kind(r *reading, keys *table) {
 		if accents != 0 {
 			f.Convention = vocabularies[bits.TrailingZeros32(accents)].name
 		}
+	case r.scope.store, r.mask[slotStore] != 0 && vectorStore(r.text(slotStore)):
+		if f.Kind = storeKind(r); f.Kind != Other {
+			f.Convention, r.own = traceloopVocabulary.name, 1<<traceloop
+		}
 	case said && strings.EqualFold(r.text(slotKind), "unknown"):
 		f.Kind, f.Convention = Step, vocabularies[otelGenAI].name
 	case said, r.scope.known:

@@ -8,6 +8,7 @@ type scope struct {
 	known bool   // it instruments agents or models
 	// exclusive: its input token counts leave out cached tokens.
 	exclusive bool
+	store     bool // it instruments a client of a vector store
 }
 
 var unknownScope = &scope{}
@@ -65,6 +66,7 @@ func readScope(name string) scope {
 	}
 	s.known = s.known || matchAny(otherScopes, name)
 	s.exclusive = matchAny(exclusiveScopes, name)
+	s.store = matchAny(storeScopes, name)
 	return s
 }
 

@@ -47,6 +47,8 @@ func documentCount(v value) int64 {
 	switch v.Type() {
 	case pcommon.ValueTypeSlice:
 		return int64(v.Slice().Len())
+	case pcommon.ValueTypeInt:
+		return count(v)
 	case pcommon.ValueTypeStr:
 		return documentsIn(v.Str())
 	}

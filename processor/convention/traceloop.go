@@ -23,6 +23,8 @@ var traceloopVocabulary = vocabulary{
 		{"mcp.response.value", slotResult, 1},
 		{"llm.request.functions.0.name", slotTools, 0},
 		{"gen_ai.task.status", slotState, 0},
+		{"db.query.result.matches_length", slotDocuments, 0},
+		{"db.milvus.search.result_count", slotDocuments, 1},
 	},
 	kinds: map[string]Kind{
 		"workflow": Agent, "agent": Agent, "tool": Tool,
@@ -59,9 +61,6 @@ func readTraceloop(r *reading, f *Facts, s ptrace.Span) {
 	case f.Kind == Agent && f.AgentName == "":
 		f.AgentName = entity
 		f.Placeholder = placeholder(entity)
-	case (f.Kind == Other || f.Kind == Unrecognised) && r.documents != Unknown:
-		// A vector database's query; only its events tell it.
-		f.Kind, f.Convention, f.Documents = Retrieval, "traceloop", r.documents
 	}
 }
 
@@ -75,15 +74,6 @@ func readLangChainWorkflow(f *Facts, s ptrace.Span) {
 	f.Kind, f.WorkflowName = Chain, ""
 	if !f.ParentID.IsEmpty() && (strings.Contains(class, "Graph") || strings.Contains(class, "Agent") || class == "Pregel") {
 		f.Kind, f.WorkflowName, f.Placeholder = Agent, class, true
-	}
-}
-
-func traceloopEvent(r *reading, f *Facts, e ptrace.SpanEvent) {
-	switch e.Name() {
-	case "db.query.result":
-		r.documents = max(r.documents, 0) + 1
-	case "db.query.embeddings":
-		r.documents = max(r.documents, 0)
 	}
 }
 
