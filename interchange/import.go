@@ -95,15 +95,13 @@ func (i *importer) read(s Source) {
 
 // document tells what format a document is of.
 func (i *importer) document(f field) {
-	if f.node.Kind == yaml.SequenceNode && len(f.node.Content) > 0 && f.key == "" {
+	if f.present() && f.node.Kind == yaml.SequenceNode && len(f.node.Content) > 0 && f.key == "" {
 		for _, item := range f.list() { // OpenSLO's own examples are lists of objects
-			if item.present() {
-				i.document(item)
-			}
+			i.document(item)
 		}
 		return
 	}
-	if f.node.Kind != yaml.MappingNode {
+	if !f.present() || f.node.Kind != yaml.MappingNode {
 		f.fail("a specification is a mapping")
 		return
 	}
