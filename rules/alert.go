@@ -52,7 +52,7 @@ func (s scope) burn(o *slo.Objective, t Tier) Rule {
 
 	notes := s.links(o)
 	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the " + eventsOf(o) + " in the last " + Duration(t.Long) + " were bad, " + percent(o.Budget()) + " may be"
-	notes["description"] = literal("The objective: "+Sentence(o)+". ") +
+	notes["description"] = literal(objective(o)) +
 		"In the last " + Duration(t.Long) + " " + s.ask(bad, "humanize") + " of " + s.ask(counted, "humanize") + " counted " + eventsOf(o) + " were bad. " +
 		"Of the error budget of " + Duration(window) + " " + s.ask(left, "humanizePercentage") + " is left; at this rate it lasts " + s.ask(lasts, "humanizeDuration") + "."
 	notes["reasons_query"] = literal(Reasons(s.file, o, t.Long))
@@ -109,7 +109,7 @@ and
 	}
 	notes := s.links(o)
 	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the runs in the last " + Duration(window) + " gave no verdict, " + percent(most) + " may"
-	notes["description"] = literal("The objective: "+Sentence(o)+". ") +
+	notes["description"] = literal(objective(o)) +
 		"In the last " + Duration(window) + " " + s.ask(s.told(recordIncrease(window), o).equal(LabelVerdict, slo.Unknown.String()).String(), "humanize") + " runs were unknown, evidence missing, and " +
 		s.ask(s.told(recordIncrease(window), o).equal(LabelVerdict, slo.Excluded.String()).String(), "humanize") + " excluded: the error budget says little about them."
 	return Rule{Alert: AlertCoverageLow, Expr: expr, Labels: alertLabels(s.file, o, SeverityTicket), Annotations: notes}

@@ -215,7 +215,7 @@ func (s scope) ratioNoData(o *slo.Objective) Rule {
 	}
 	notes := s.links(o)
 	notes["summary"] = literal(s.name(o)) + ": no data for " + Duration(noDataFor)
-	notes["description"] = literal("The objective: "+Sentence(o)+". ") +
+	notes["description"] = literal(objective(o)) +
 		"No series matches its counters: " + literal(strings.Join(texts, ", ")) + ". " +
 		"Until they are there, its error budget and alerts rest on what was counted before."
 	return Rule{

@@ -81,3 +81,13 @@ func judges(o *slo.Objective) string {
 
 // percent writes a ratio as 99.9%.
 func percent(ratio decimal.Decimal) string { return ratio.Shift(2).String() + "%" }
+
+// objective is the sentence with which alerts begin: what is promised, and what
+// people say of it.
+func objective(o *slo.Objective) string {
+	text := "The objective: " + Sentence(o) + ". "
+	if d := strings.TrimRight(o.Description, ". \n"); d != "" {
+		text += d + ". "
+	}
+	return text
+}
