@@ -34,19 +34,20 @@ func tier(t *testing.T, e explain.Explanation, name string) explain.Tier {
 	return explain.Tier{}
 }
 
-// Worked out by hand. 99%, page_fast: above 14.4% of the hour's runs, 7 nats.
+// Worked out by hand. 99%, page_fast: above 14.4% of the hour's runs, 8 nats.
 // One failure is ln 100 = 4.6 nats, two are 9.2. At one run an hour the hour
-// never holds two. At 10 an hour 2 of 10 are 20%, but 2·ln 20 + 8·ln(0.8/0.99) =
-// 4.3 nats; 3 of 10 are 3·ln 30 + 7·ln(0.7/0.99) = 7.8: three runs, 18 minutes.
+// never holds two. At 10 an hour 3 of 10 are 30%, but 3·ln 30 + 7·ln(0.7/0.99) =
+// 7.8 nats; 4 of 10 are 4·ln 40 + 6·ln(0.6/0.99) = 11.8: four runs, 24 minutes.
 // At 100 an hour the 15th failure is the first above 14.4: 9 minutes. Five
-// minutes then hold 8 runs, of which one may be bad: 7 good ones, 252 s.
+// minutes then hold 8 runs, of which none may be bad (one is 12.5%, above half
+// of 14.4): 8 good ones, 288 s, and the 15 minutes that the page is kept.
 func TestTimes(t *testing.T) {
 	set := parse(t, "99%", "")
 	x := tier(t, explain.SLO(set.Files[0], &set.Files[0].SLOs[0]), "page_fast")
 	if *x.FailuresInARow != 2 {
 		t.Errorf("failures in a row: %d", *x.FailuresInARow)
 	}
-	for i, want := range []struct{ detect, reset int64 }{{-1, -1}, {18 * 60, -1}, {9 * 60, 252}, {-1, -1}} {
+	for i, want := range []struct{ detect, reset int64 }{{-1, -1}, {24 * 60, -1}, {9 * 60, 288 + 900}, {-1, -1}} {
 		got := x.Traffic[i]
 		switch {
 		case i == 0:
@@ -121,10 +122,10 @@ func TestRulesFireWhenExplained(t *testing.T) {
 			detected, reset := fails+int(*traffic.Detect/60), recovers+int(*traffic.Reset/60)
 			save(t, dir, "test.yaml", strings.Join([]string{
 				"rule_files: [rules.yaml]", "evaluation_interval: 1m", "tests:", "- interval: 1m", "  input_series:",
-				series("good", fmt.Sprintf("0+1x%d %d+0x%d %d+1x20", fails, fails, recovers-fails-1, fails+1)),
-				series("bad", fmt.Sprintf("0+0x%d 1+1x%d %d+0x20", fails, recovers-fails-1, recovers-fails)),
+				series("good", fmt.Sprintf("0+1x%d %d+0x%d %d+1x40", fails, fails, recovers-fails-1, fails+1)),
+				series("bad", fmt.Sprintf("0+0x%d 1+1x%d %d+0x40", fails, recovers-fails-1, recovers-fails)),
 				"  promql_expr_test:",
-				expect(detected-2, 0), expect(detected+2, 1), expect(reset-2, 1), expect(reset+2, 0),
+				expect(detected-2, 0), expect(detected+2, 1), expect(reset-2, 1), expect(reset+3, 0),
 			}, "\n"))
 			command := exec.Command("promtool", "test", "rules", "test.yaml")
 			command.Dir = dir
