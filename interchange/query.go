@@ -217,7 +217,7 @@ func (d dialect) series(v *parser.VectorSelector, per string) (count, error) {
 		if strings.Contains(m.Value, strings.TrimSuffix(placed, "]")) {
 			return count{}, fmt.Errorf("the label %s holds the window", m.Name)
 		}
-		if m.Name != labels.MetricName {
+		if m.Name != model.MetricNameLabel {
 			s.Matchers = append(s.Matchers, slo.Matcher{Label: m.Name, Operator: m.Type.String(), Value: m.Value})
 		} else if s.Metric == "" && m.Type == labels.MatchEqual {
 			s.Metric = m.Value
