@@ -19,7 +19,7 @@ const labelPart = "agentslo_part"
 const Interval = time.Minute
 
 // ForgetAfter is how many evaluations an exporter series is remembered for
-// after it was last there: a day. If it comes back later than that, what it
+// once its last sample is out of reach: a day. If it comes back later than that, what it
 // counted while it was away is not known, and not counted.
 const ForgetAfter = 1440
 
@@ -40,6 +40,8 @@ const (
 	// lookFarAtStart is lookFar for the start of a window: there, a hole of half a
 	// day or more makes the last few hours before it no worse.
 	lookFarAtStart = "32d:6h"
+	// reach is how far back the newest sample of an exporter series may lie.
+	reach = "40m"
 	// bornWithin is how far back the first sample of a new exporter series is
 	// looked for. Its zero may be there for a minute, or for one sample only.
 	bornWithin = "1h"
@@ -123,12 +125,20 @@ func (s scope) state() string {
 	totalBefore := fmt.Sprintf("%[1]s offset 1ms or last_over_time(%[1]s[%[2]s] offset 1ms) or last_over_time(%[1]s[%[3]s] offset 1ms)",
 		total, lookBack, lookFar)
 
-	// The newest sample, even if its target has gone since.
-	now := fmt.Sprintf("last_over_time(%s[5m])", events)
+	// The newest sample, even if its target has gone since and evaluations were
+	// missed meanwhile.
+	now := fmt.Sprintf("last_over_time(%s[%s])", events, reach)
 	base := fmt.Sprintf("max without (%s) (floor(%s))", labelPart, seenBefore)
-	// What the counter reached after it was last seen and before its reset. The
-	// range is no longer than the interval, so that it holds no earlier life.
-	unseen := fmt.Sprintf("clamp_min(max_over_time(%s[%s]) - %s, 0)", events, Duration(Interval), base)
+	// After a reset: all of the new life, and of the old one what it reached after
+	// it was last seen. That range is no longer than the interval, so that it
+	// holds no earlier life.
+	peak := fmt.Sprintf("max_over_time(%s[%s])", events, Duration(Interval))
+	reset := fmt.Sprintf("%s + clamp_min(%s - %s, 0)", now, peak, base)
+	// A reset shows as a value below what was seen. One that shows only as a value
+	// below the range's peak may have been counted before, unless this is the
+	// first evaluation for as long as the range.
+	lately := fmt.Sprintf("last_over_time(%s[%s] offset 1ms)", total, Duration(Interval-10*time.Second))
+	hidden := fmt.Sprintf("%s > %s unless on (%s) %s", peak, now, LabelSLO, lately)
 	birth := fmt.Sprintf("min_over_time(%s[%s])", events, bornWithin)
 
 	var zeros []string
@@ -152,6 +162,12 @@ or
 label_replace(
   sum by (%[7]s) (
     (
+      %[10]s
+      and
+      (%[15]s)
+    )
+    or
+    (
       %[1]s
       -
       (
@@ -163,8 +179,6 @@ label_replace(
     )
     or
     (
-      %[1]s
-      +
       %[10]s
     )
     or
@@ -175,8 +189,8 @@ label_replace(
   )
   and on (%[13]s) %[14]s,
   "%[2]s", "total", "", ""
-)`, now, labelPart, seenBefore, seen, forgotten, absence, s.counted(), base, birth, unseen, totalBefore, strings.Join(zeros, "\n    "),
-		LabelSLO, s.recorded("agentslo:objective:ratio"))
+)`, now, labelPart, seenBefore, seen, forgotten, absence, s.counted(), base, birth, reset, totalBefore, strings.Join(zeros, "\n    "),
+		LabelSLO, s.recorded("agentslo:objective:ratio"), hidden)
 }
 
 // increase is how many events were counted within the window: total now less

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,8 @@ func TestCountsAreExact(t *testing.T) {
 			}
 			var scrapesFrom, evaluatesFrom time.Time
 			evaluatesFrom = w.now
+			// A life that no evaluation has seen, see above.
+			fresh := func(r *replica) bool { return r.shown.IsZero() || w.now.Sub(r.shown) < 3*time.Minute }
 			chance := func(perHour float64) bool { return rng.Float64() < perHour*5/3600 }
 			w.run(hours*time.Hour, func() {
 				rate := 20.0
@@ -209,7 +212,7 @@ func TestCountsAreExact(t *testing.T) {
 				} else if w.now.After(scrapesFrom) {
 					w.scrapes = true
 				}
-				if chance(0.5) && w.evaluates {
+				if chance(0.5) && w.evaluates && !slices.ContainsFunc(replicas, fresh) {
 					w.evaluates, evaluatesFrom = false, w.now.Add(time.Duration(rng.IntN(35))*time.Minute)
 				} else if w.now.After(evaluatesFrom) {
 					w.evaluates = true
@@ -342,6 +345,30 @@ func TestRestartBetweenScrapeAndEvaluation(t *testing.T) {
 	require.Equal(t, 6.0, w.increase("completion", "bad", "30d"))
 }
 
+// TestLifeBetweenTwoEvaluations: the first failures of a life are scraped once,
+// and it is over before any evaluation saw them.
+func TestLifeBetweenTwoEvaluations(t *testing.T) {
+	for _, interval := range []time.Duration{rules.Interval, 15 * time.Second} {
+		w := newWorld(t, oneSLO)
+		e := w.target()
+		e.born("a", "completion")
+		w.run(5*time.Minute, nil)
+		e.add("a", "completion", "bad", 3)
+		w.run(15*time.Second, nil) // scraped at :10, the evaluation is at :35
+		e.restart()
+		w.run(20*time.Second, nil)
+		for range 8 { // and not again, at whatever interval
+			w.now = w.now.Add(interval)
+			w.scrape()
+			w.evaluate()
+		}
+		require.Contains(t, []float64{0, 3}, w.increase("completion", "bad", "30d"))
+		if interval == rules.Interval {
+			require.Equal(t, 3.0, w.increase("completion", "bad", "30d"))
+		}
+	}
+}
+
 // TestReplicaComesAndGoes: gone for hours and back with its old counters, with
 // fresh ones, or never.
 func TestReplicaComesAndGoes(t *testing.T) {
@@ -387,7 +414,8 @@ func TestReplicasAreForgotten(t *testing.T) {
 	w.run(3*time.Minute, nil)
 	gone.up = false
 	remembered := func() int { return len(w.query(`agentslo:events:state{agentslo_part="seen",instance="gone"}`)) }
-	for range rules.ForgetAfter - 10 { // evaluations only, a day of them
+	// A day of evaluations, after the 40 minutes in which the last sample is within reach.
+	for range rules.ForgetAfter + 30 {
 		w.now = w.now.Add(rules.Interval)
 		w.scrape()
 		w.evaluate()
