@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	engine "github.com/prometheus/prometheus/promql"
 	promrules "github.com/prometheus/prometheus/rules"
@@ -34,7 +35,7 @@ func (r *Replay) alert(ctx context.Context, id int, one *rule, at time.Time, vec
 	if one.unchanged(vector) {
 		for _, ls := range one.shown {
 			v := 1.0
-			if ls.Get(labels.MetricName) != "ALERTS" {
+			if ls.Get(model.MetricNameLabel) != "ALERTS" {
 				v = float64(one.steady[0].ActiveAt.Unix())
 				for _, a := range one.steady {
 					if sameAlert(ls, a.Labels) {
@@ -106,7 +107,7 @@ func (one *rule) unchanged(vector engine.Vector) bool {
 
 // sameAlert compares a recorded series with the labels of its alert.
 func sameAlert(series, alert labels.Labels) bool {
-	return labels.Equal(series.DropReserved(func(name string) bool { return name == labels.MetricName }), alert)
+	return labels.Equal(series.DropReserved(func(name string) bool { return name == model.MetricNameLabel }), alert)
 }
 
 func templated(ls labels.Labels) (found bool) {

@@ -18,7 +18,7 @@ func TestAlertQualityInShort(t *testing.T) {
 	ctx := context.Background()
 	standard, err := o.falsePages(ctx, c, workbookRules, c.budget())
 	require.NoError(t, err)
-	assert.Greater(t, standard.Low, 8.0, "the issue of rules for web traffic: about 23 false pages a month")
+	assert.Greater(t, standard.Low, 8.0, "rules made for web traffic: about 23 false pages a month")
 	own, err := o.falsePages(ctx, c, agentsloRules, c.budget())
 	require.NoError(t, err)
 	assert.LessOrEqual(t, own.Pages, 1, "at 0.3 a month, two or more in half a month happen once in a hundred")

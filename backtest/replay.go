@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	engine "github.com/prometheus/prometheus/promql"
 	promrules "github.com/prometheus/prometheus/rules"
@@ -222,7 +223,7 @@ func (one *rule) output(metric labels.Labels) labels.Labels {
 		return ls
 	}
 	b := labels.NewBuilder(metric)
-	b.Set(labels.MetricName, one.name)
+	b.Set(model.MetricNameLabel, one.name)
 	one.labels.Range(func(l labels.Label) { b.Set(l.Name, l.Value) })
 	ls := b.Labels()
 	one.outputs[h] = ls

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	promrules "github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/storage"
@@ -173,7 +174,7 @@ func managed(t *testing.T, set *slo.Set, scraped *Storage, start, end time.Time)
 	q, err := db.Querier(0, math.MaxInt64)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, q.Close()) }()
-	found := q.Select(ctx, false, nil, labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+"))
+	found := q.Select(ctx, false, nil, labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
 	out := map[string][]sample{}
 	for found.Next() {
 		x := found.At()

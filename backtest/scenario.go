@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/agentslo/agentslo/slo"
@@ -257,8 +258,8 @@ type counters struct {
 const defaultAgent = "agent"
 
 func newCounters(f *slo.File, o *slo.Objective, agent string) *counters {
-	c := &counters{alive: labels.FromStrings(labels.MetricName, aliveMetric, "job", "agentslo", "instance", "backtest")}
-	b := labels.NewBuilder(labels.FromStrings(labels.MetricName, eventsMetric, "slo_service", f.Service,
+	c := &counters{alive: labels.FromStrings(model.MetricNameLabel, aliveMetric, "job", "agentslo", "instance", "backtest")}
+	b := labels.NewBuilder(labels.FromStrings(model.MetricNameLabel, eventsMetric, "slo_service", f.Service,
 		"slo", o.Name, "agent", agent, "job", "agentslo", "instance", "backtest"))
 	b.Set("environment", f.Environment) // an empty label is none
 	for i, v := range slo.Verdicts {

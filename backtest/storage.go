@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -81,7 +82,7 @@ func (s *Storage) of(ls labels.Labels) *series {
 	}
 	x := &series{labels: ls}
 	s.byHash[h] = append(s.byHash[h], x)
-	name := ls.Get(labels.MetricName)
+	name := ls.Get(model.MetricNameLabel)
 	all := s.byName[name]
 	i := sort.Search(len(all), func(i int) bool { return labels.Compare(all[i].labels, ls) > 0 })
 	s.byName[name] = slices.Insert(slices.Clone(all), i, x)
@@ -172,7 +173,7 @@ func (q *querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, matc
 func selectionKey(matchers []*labels.Matcher) (key, name string) {
 	var b strings.Builder
 	for _, m := range matchers {
-		if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
+		if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
 			name = m.Value
 		}
 		b.WriteString(m.Name)
