@@ -15,11 +15,12 @@ import (
 func newGenerateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "generate",
-		Short: "Make rules, their tests, dashboards and Collector configuration from SLO files",
+		Short: "Make rules, their tests, dashboards and configuration from SLO files",
 		Example: `  sloctl generate rules -f slo.yaml -o rules/
   sloctl generate tests -f slo.yaml -o rules/ && promtool test rules rules/agentslo.test.yaml
   sloctl generate dashboards -f slo.yaml -o dashboards/
-  sloctl generate collector -f slo.yaml > collector.yaml`,
+  sloctl generate collector -f slo.yaml > collector.yaml
+  sloctl generate alertmanager -f slo.yaml -o alertmanager/`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
@@ -28,6 +29,7 @@ func newGenerateCommand() *cobra.Command {
 		newGenerateTestsCommand,
 		newGenerateDashboardsCommand,
 		newGenerateCollectorCommand,
+		newGenerateAlertmanagerCommand,
 	} {
 		c.AddCommand(kind())
 	}
@@ -38,6 +40,9 @@ func newGenerateCommand() *cobra.Command {
 type destination struct {
 	folder string
 	force  bool
+	// toFill says that people go on in the files: once they have, only force
+	// replaces them.
+	toFill bool
 }
 
 func destinationFlags(c *cobra.Command) *destination {
@@ -77,7 +82,10 @@ func (d *destination) write(c *cobra.Command, files ...made) error {
 		case errors.Is(err, os.ErrNotExist):
 		case err != nil:
 			return err
-		case !d.force && !ours(old):
+		case d.force || bytes.Equal(old, f.data):
+		case d.toFill:
+			return fmt.Errorf("%s exists and may hold what you filled in; --force replaces it", path)
+		case !ours(old):
 			return fmt.Errorf("%s exists and was not made by sloctl; --force replaces it", path)
 		}
 	}
