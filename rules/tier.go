@@ -68,12 +68,39 @@ var tierRows = []tierRow{
 // than 0.3 false pages a month were measured at exactly the budget, see README.md.
 var EvidenceNeeded = decimal.NewFromInt(8)
 
-// evidenceNeeded is EvidenceNeeded, and more where a single failure alone would
-// be that much: the likelihood ratio of one bad event is 1/b.
-func evidenceNeeded(o *slo.Objective) decimal.Decimal {
+// measuredAt is the number of false pages an SLO may have in 30 days for which
+// EvidenceNeeded was measured.
+const measuredAt = 0.3
+
+// leastEvidence bounds what a generous allowance may do: at 3 nats a window is
+// 20 times likelier under the error ratio seen.
+var leastEvidence = decimal.NewFromInt(3)
+
+// evidenceNeeded is the evidence for which the SLO's share of the file's
+// alerting.false_pages is not exceeded. The allowance is one for the whole file,
+// so that sixty SLOs do not page sixty times as often as one. The chance that
+// runs within budget reach a likelihood ratio of e^h falls as e^-h (Wald's
+// bound), so a share that is e times smaller takes one nat more. It is never
+// less than a single failure alone would be, whose likelihood ratio is 1/b.
+func evidenceNeeded(f *slo.File, o *slo.Objective) decimal.Decimal {
 	b, _ := o.Budget().Float64()
+	need := EvidenceNeeded
+	if allowed, _ := f.Alerting.FalsePages.Float64(); allowed > 0 {
+		share := allowed / float64(max(paging(f), 1))
+		need = need.Add(decimal.NewFromFloat(math.Log(measuredAt / share)).Round(1))
+	}
 	alone := decimal.NewFromFloat(-math.Log(b)).RoundCeil(1)
-	return decimal.Max(EvidenceNeeded, alone)
+	return decimal.Max(need, leastEvidence, alone)
+}
+
+// paging is how many of the file's SLOs may page.
+func paging(f *slo.File) (n int) {
+	for i := range f.SLOs {
+		if a := f.SLOs[i].Alert; a == slo.AlertPage || a == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // thresholdCap bounds every threshold, so that an agent that fails half of its
@@ -118,16 +145,17 @@ func Tiers(f *slo.File, o *slo.Objective) []Tier {
 		if row.severity == SeverityPage && o.Alert == slo.AlertTicket {
 			continue
 		}
-		tiers = append(tiers, row.tier(budgetWindow(f), o))
+		tiers = append(tiers, row.tier(f, o))
 	}
 	return tiers
 }
 
-func (row tierRow) tier(window time.Duration, o *slo.Objective) Tier {
+func (row tierRow) tier(f *slo.File, o *slo.Objective) Tier {
+	window := budgetWindow(f)
 	t := Tier{
 		Name: row.name, Severity: row.severity,
 		Long: scaled(row.long, window), Short: scaled(row.short, window),
-		Evidence: evidenceNeeded(o), KeepFiring: scaled(row.keep, window),
+		Evidence: evidenceNeeded(f, o), KeepFiring: scaled(row.keep, window),
 	}
 	// Below 1 the budget is not overspent, however many of these windows there are.
 	windowInLongs := decimal.NewFromInt(int64(window / time.Second)).Div(decimal.NewFromInt(int64(t.Long / time.Second)))
