@@ -51,10 +51,10 @@ func (s scope) burn(o *slo.Objective, t Tier) Rule {
 	lasts := fmt.Sprintf("clamp_min(%s, 0) * %d / %s", left, int64(window/time.Second), s.told(recordBurnRate(t.Long), o))
 
 	notes := s.links(o)
-	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the " + eventsOf(o) + " in the last " + Duration(t.Long) + " were bad, " + percent(o.Budget()) + " may be"
+	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the " + eventsOf(o) + " in the last " + Duration(t.Long) + " were bad; the objective allows " + percent(o.Budget())
 	notes["description"] = literal(objective(o)) +
 		"In the last " + Duration(t.Long) + " " + s.ask(bad, "humanize") + " of " + s.ask(counted, "humanize") + " counted " + eventsOf(o) + " were bad. " +
-		"Of the error budget of " + Duration(window) + " " + s.ask(left, "humanizePercentage") + " is left; at this rate it lasts " + s.ask(lasts, "humanizeDuration") + "."
+		"The error budget of " + Duration(window) + s.budgetLeft(left, lasts) + "."
 	notes["reasons_query"] = literal(Reasons(s.file, o, t.Long))
 	return Rule{Alert: AlertBudgetBurn, Expr: expr, KeepFiringFor: model.Duration(t.KeepFiring), Labels: labels, Annotations: notes}
 }
@@ -203,11 +203,22 @@ const thisAgent = "\x00"
 // ask is a template that asks the server for one number at the time the alert
 // fires.
 func (s scope) ask(query, format string) string {
-	text := strconv.Quote(query)
+	return "{{ with query " + s.queryText(query) + " }}{{ . | first | value | " + format + " }}{{ else }}?{{ end }}"
+}
+
+// queryText is a query as a template writes it.
+func (s scope) queryText(query string) string {
 	if s.byAgent() {
-		text = "(printf " + strconv.Quote(strings.ReplaceAll(strings.ReplaceAll(query, "%", "%%"), thisAgent, "%[1]q")) + " $labels." + LabelAgent + ")"
+		return "(printf " + strconv.Quote(strings.ReplaceAll(strings.ReplaceAll(query, "%", "%%"), thisAgent, "%[1]q")) + " $labels." + LabelAgent + ")"
 	}
-	return "{{ with query " + text + " }}{{ . | first | value | " + format + " }}{{ else }}?{{ end }}"
+	return strconv.Quote(query)
+}
+
+// budgetLeft tells how much is left and how long it lasts, or that it is used up.
+func (s scope) budgetLeft(left, lasts string) string {
+	return ": {{ with query " + s.queryText(left) + " }}{{ $left := . | first | value }}" +
+		"{{ if gt $left 0.0 }}{{ $left | humanizePercentage }} is left, which lasts " + s.ask(lasts, "humanizeDuration") + " at this rate" +
+		"{{ else }}overspent, {{ $left | humanizePercentage }} is left{{ end }}{{ else }}?{{ end }}"
 }
 
 var plainName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,30}$`)

@@ -75,9 +75,9 @@ func TestOutagePagesAndResets(t *testing.T) {
 	require.Equal(t, "prod", page.Labels.Get("environment"))
 	require.Equal(t, "https://runbooks.example.com/bot/completion", page.Annotations.Get("runbook_url"))
 	// The hour reaches back to the last good run.
-	require.Equal(t, "bot (prod) completion: 98.33% of the runs in the last 1h were bad, 1% may be", page.Annotations.Get("summary"))
+	require.Equal(t, "bot (prod) completion: 98.33% of the runs in the last 1h were bad; the objective allows 1%", page.Annotations.Get("summary"))
 	require.Regexp(t, `^The objective: 99% of runs end with an answer, a refusal or a hand-over to a person\. In the last 1h (\d+) of (\d+) counted runs were bad\. `+
-		`Of the error budget of 30d -\d+(\.\d+)?% is left; at this rate it lasts 0s\.$`, page.Annotations.Get("description"))
+		`The error budget of 30d: overspent, -\d+(\.\d+)?% is left\.$`, page.Annotations.Get("description"))
 	_, err := parser.NewParser(parser.Options{}).ParseExpr(page.Annotations.Get("reasons_query"))
 	require.NoError(t, err)
 

@@ -76,7 +76,11 @@ func judges(o *slo.Objective) string {
 		names[i] = e.Name
 	}
 	sort.Strings(names)
-	return " by " + strings.Join(names, ", ")
+	word := "evaluation"
+	if len(names) > 1 {
+		word += "s"
+	}
+	return " (" + word + " " + strings.Join(names, ", ") + ")"
 }
 
 // percent writes a ratio as 99.9%.

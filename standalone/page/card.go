@@ -100,7 +100,10 @@ func (s *Sources) badRuns(ctx context.Context, file *slo.File, v *gate.Verdict, 
 	}
 	matchers := []*labels.Matcher{
 		equal(model.MetricNameLabel, "agentslo_events_total"),
-		equal("slo_service", file.Service), equal("environment", v.Environment), equal("slo", v.SLO), equal("verdict", slo.Bad.String()),
+		equal("slo_service", file.Service), equal("slo", v.SLO), equal("verdict", slo.Bad.String()),
+	}
+	if v.Environment != "" { // else the SLO counts over all of them
+		matchers = append(matchers, equal("environment", v.Environment))
 	}
 	if v.Split != nil && v.Split.By == "agent" {
 		matchers = append(matchers, equal("agent", v.Split.Value))
