@@ -237,7 +237,7 @@ func fewWhy(a account, o *slo.Objective) string {
 	case a.bad == 0:
 		return fmt.Sprintf("%s without a failure cannot show %s; it takes %s", countOf(a.events(), "run"), percent(o.Target), need)
 	}
-	return fmt.Sprintf("%s of %s may be chance: too few runs to tell whether %s is met; it takes %s, or more failures", countOf(a.bad, "bad run"), group3(a.events()), percent(o.Target), need)
+	return fmt.Sprintf("%s of %s may be chance: too few runs to tell whether %s is met; it takes %s to pass, and more failures would block", countOf(a.bad, "bad run"), group3(a.events()), percent(o.Target), need)
 }
 
 // frozenSince looks back for the last time the budget was not between

@@ -8,12 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
-
 	"github.com/prometheus/client_golang/api"
+	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
 	"github.com/spf13/cobra"
 
 	"github.com/agentslo/agentslo/cmd/sloctl/internal/terminal"
@@ -62,7 +61,7 @@ It needs no file and no network, and stays up until Ctrl-C.`,
 			ended <- standalone.Run(ctx, standalone.Options{
 				Files: []string{file}, Data: filepath.Join(folder, "data"),
 				Listen: listen, OTLPGRPC: "localhost:0", OTLPHTTP: "localhost:0",
-				ScrapeInterval: time.Second, EvalInterval: 2 * time.Second,
+				ScrapeInterval: time.Second, EvalInterval: evaluations,
 				Log: io.Discard, Version: version(), Ready: func(a standalone.Addresses) { ready <- a },
 			})
 		}()
@@ -91,7 +90,10 @@ It needs no file and no network, and stays up until Ctrl-C.`,
 			err = stopped
 		}
 		if errors.Is(err, context.Canceled) {
-			return nil // Ctrl-C
+			err = nil // Ctrl-C
+		}
+		if err == nil {
+			fmt.Fprintln(t.err, "The demo has ended; its folder is gone.")
 		}
 		return err
 	}
@@ -111,6 +113,7 @@ const (
 	incidentTakes = 10 * time.Second
 	countedWithin = 20 * time.Second
 	alertWithin   = 60 * time.Second
+	evaluations   = 2 * time.Second
 )
 
 func (t *tour) run(ctx context.Context) error {
@@ -148,6 +151,10 @@ func (t *tour) run(ctx context.Context) error {
 	}
 
 	fmt.Fprintln(t.out)
+	// The alerts' numbers are those of an evaluation after the last count.
+	if err := pause(ctx, 3*evaluations); err != nil {
+		return err
+	}
 	alerts, err := t.alerts(ctx)
 	if err != nil {
 		return err
@@ -179,7 +186,7 @@ func (t *tour) budgets(ctx context.Context, runs int) ([]gate.Budget, error) {
 		if counted || time.Now().After(deadline) {
 			return budgets, nil
 		}
-		if err := pause(ctx); err != nil {
+		if err := pause(ctx, 300*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -197,38 +204,45 @@ func (t *tour) alerts(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		var lines []string
-		paged := false
-		for _, a := range result.Alerts {
-			if a.State != promv1.AlertStateFiring {
-				continue
-			}
-			severity := string(a.Labels["severity"])
-			paged = paged || severity == string(slo.AlertPage)
-			line := strings.Join(strings.Fields(fmt.Sprintf("%s %s slo=%s tier=%s", severity, a.Labels["alertname"], a.Labels["slo"], a.Labels["tier"])), " ")
-			if s := a.Annotations["summary"]; s != "" {
-				line += ": " + string(s)
-			}
-			lines = append(lines, line)
-		}
-		slices.Sort(lines)
+		lines, paged := loudest(result.Alerts)
 		if paged {
 			return lines, nil
 		}
 		if time.Now().After(deadline) {
 			return append(lines, fmt.Sprintf("no page within %s", alertWithin)), nil
 		}
-		if err := pause(ctx); err != nil {
+		if err := pause(ctx, 300*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func pause(ctx context.Context) error {
+// loudest lists one line an SLO: its page if it has one, else its ticket, and
+// of those the faster. The others say the same with less haste.
+func loudest(alerts []promv1.Alert) (lines []string, paged bool) {
+	best := map[model.LabelValue]promv1.Alert{}
+	for _, a := range alerts {
+		if a.State != promv1.AlertStateFiring {
+			continue
+		}
+		paged = paged || string(a.Labels["severity"]) == string(slo.AlertPage)
+		// page_fast, page_slow, ticket_fast, ticket_slow: the alphabet has their order.
+		if old, ok := best[a.Labels["slo"]]; !ok || a.Labels["tier"] < old.Labels["tier"] {
+			best[a.Labels["slo"]] = a
+		}
+	}
+	for _, a := range best {
+		lines = append(lines, fmt.Sprintf("%-6s  %s (%s)", a.Labels["severity"], a.Annotations["summary"], a.Labels["tier"]))
+	}
+	slices.Sort(lines)
+	return lines, paged
+}
+
+func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(300 * time.Millisecond):
+	case <-time.After(d):
 		return nil
 	}
 }
