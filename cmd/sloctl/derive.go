@@ -35,7 +35,12 @@ A fact that the telemetry does not carry is shown as – and is null in JSON.`,
 		Example: `  sloctl derive -f slo.yaml spans.jsonl
   sloctl derive -f slo.yaml spans.jsonl evaluations.jsonl -o json | jq .outcome
   kubectl logs agent-0 | sloctl derive -f slo.yaml -`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name a file of OTLP traces or logs, or - for standard input")
+			}
+			return nil
+		},
 	}
 	paths, output := fileFlag(c), outputFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -59,7 +64,9 @@ A fact that the telemetry does not carry is shown as – and is null in JSON.`,
 		if err := writeReports(c.OutOrStdout(), *output, set, reports); err != nil {
 			return err
 		}
-		remark(c.ErrOrStderr(), len(reports), stats)
+		if faults == nil || stats.Spans.Load() > 0 {
+			remark(c.ErrOrStderr(), len(reports), stats)
+		}
 		return faults
 	}
 	return c
