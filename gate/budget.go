@@ -45,6 +45,7 @@ type Budget struct {
 	ledger    ledger
 	from, at  time.Time
 	doubts    []string // reasons not to go by the numbers
+	nameless  string   // there are no counters of this name at all
 }
 
 // Split names the part of an SLO's events that a budget is about.

@@ -202,7 +202,10 @@ func (r reader) agentBudgets(ctx context.Context, set *slo.Set, f *slo.File, obj
 			}
 		}
 		if len(out[o]) == 0 {
-			out[o] = []Budget{newBudget(f, o, group{slo: o.Name}, "", ledger{}, from, at)}
+			b := newBudget(f, o, group{slo: o.Name}, "", ledger{}, from, at)
+			b.nameless = fmt.Sprintf("Prometheus has no counters of %s/%s: no run of it was counted yet, or what is counted has another name", f.Service, o.Name)
+			b.Notes = append(b.Notes, b.nameless)
+			out[o] = []Budget{b}
 		}
 	}
 	return out, nil

@@ -198,7 +198,9 @@ func (r reader) decide(ctx context.Context, set *slo.Set, b Budget) (Verdict, er
 		return v, nil
 	case tooFew:
 		v.Decision = InsufficientEvidence
-		v.Why = fewWhy(a, o)
+		if v.Why = fewWhy(a, o); b.nameless != "" {
+			v.Why = b.nameless + "; " + v.Why
+		}
 		return v, nil
 	case unseen:
 		v.Decision = InsufficientEvidence
