@@ -25,6 +25,9 @@ func percent(share decimal.Decimal) string {
 		places = 0
 	}
 	r := p.Truncate(places)
+	if p.Abs().GreaterThan(hundred) {
+		r = p.Round(places) // as the command line does; nothing here is close to whole
+	}
 	if r.IsZero() && !p.IsZero() {
 		if p.IsNegative() {
 			return "−<0.1%"
