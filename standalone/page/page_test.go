@@ -204,7 +204,7 @@ func TestPageShowsEachSLO(t *testing.T) {
 	w := newWorld(t)
 	body := get(t, w.busy())
 	expectAll(t, body,
-		"98% of runs rest their answer on a tool call that worked", "−144%", "71.5%",
+		"98% of runs rest their answer on a tool call that worked", "−145%", "71.5%",
 		"34 bad", "used up", "on track", "insufficient evidence",
 		"page", "firing for", "ticket", "pending for",
 		"4.9% of runs answered without a tool call", `href="https://runbooks.example.com/tool_free"`,
