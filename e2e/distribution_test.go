@@ -235,7 +235,7 @@ func TestGeneratedRuleTestsInPromtool(t *testing.T) {
 				t.Fatalf("generated files: %v, %v", files, err)
 			}
 			for _, f := range files {
-				if strings.Contains(f, "test") {
+				if strings.HasSuffix(f, ".test.yaml") {
 					succeeds(t, promtool, "test", "rules", f)
 				} else {
 					succeeds(t, promtool, "check", "rules", f)

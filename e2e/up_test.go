@@ -126,7 +126,7 @@ func TestDemoEndsByItself(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
-	for _, part := range []string{"AgentSLOBudgetBurn", "http://"} {
+	for _, part := range []string{"page    support-agent no_progress", "http://"} {
 		if !strings.Contains(stdout+stderr, part) {
 			t.Errorf("the demo does not show %s:\n%s%s", part, stdout, stderr)
 		}
