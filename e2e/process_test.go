@@ -189,16 +189,30 @@ func installed(t *testing.T, name string) string {
 	return path
 }
 
-// port that is free now.
+// port that is free now, and was not given to anybody before: a port that was
+// asked for and closed may come up again at once.
 func port(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	given.Lock()
+	defer given.Unlock()
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := l.Addr().String()
+		l.Close()
+		if !given.ports[address] {
+			given.ports[address] = true
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
+
+var given = struct {
+	sync.Mutex
+	ports map[string]bool
+}{ports: map[string]bool{}}
 
 // permanent is an error that waiting does not mend.
 type permanent struct{ error }
