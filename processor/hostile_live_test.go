@@ -178,8 +178,8 @@ func TestLiveTiming(t *testing.T) {
 			in := time.Since(at)
 			at = time.Now()
 			l.e.Finish(run.EndOfInput)
-			// Quadratic code took 3 s and more for some of these.
-			if out := time.Since(at); in+out > 5*time.Second {
+			// Quadratic code took up to 20 s for 50,000; a slow machine must not fail.
+			if out := time.Since(at); in+out > 15*time.Second {
 				t.Errorf("20,000 spans took %v to read and %v to resolve into %d runs", in, out, len(l.log))
 			}
 		})
