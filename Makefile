@@ -35,7 +35,7 @@ bench: ## cost of a span beside unmarshalling and other processors
 	cd benchmarks && $(GO) run .
 
 truth: ## right, unknown and wrong of everything that is read from recordings
-	$(GO) test -count=1 -v -run 'Recorded|Public|Examples' ./truth
+	$(GO) test -count=1 -v -run 'Recorded|Public|Examples|More' ./truth
 
 record: ## record the example agents anew
 	sh examples/record.sh

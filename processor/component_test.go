@@ -36,6 +36,19 @@ type sink struct {
 	spans     int
 }
 
+// runs is how many runs were counted, each by its first summary.
+func (s *sink) runs() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, x := range s.summaries {
+		if x.First {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *sink) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
 
 func (s *sink) ConsumeTraces(_ context.Context, td ptrace.Traces) error {
@@ -195,14 +208,8 @@ func TestShutdownFlushes(t *testing.T) {
 	if err := p.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	first := 0
-	for _, s := range out.summaries {
-		if s.First {
-			first++
-		}
-	}
-	if first != 6 {
-		t.Errorf("%d runs, want 6", first)
+	if n := out.runs(); n != 6 {
+		t.Errorf("%d runs, want 6", n)
 	}
 }
 
@@ -239,14 +246,8 @@ func TestRefusedSpansAreNotCountedTwice(t *testing.T) {
 	if err := p.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	first := 0
-	for _, s := range out.summaries {
-		if s.First {
-			first++
-		}
-	}
-	if first != 1 {
-		t.Errorf("%d runs, want 1", first)
+	if n := out.runs(); n != 1 {
+		t.Errorf("%d runs, want 1", n)
 	}
 }
 
@@ -282,18 +283,15 @@ func TestConcurrentSenders(t *testing.T) {
 	if err := p.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	first, judged := 0, 0
+	judged := 0
 	for _, s := range out.summaries {
-		if s.First {
-			first++
-		}
 		for _, r := range s.Results {
 			if r.SLO == "correctness" {
 				judged++
 			}
 		}
 	}
-	if first != 200 || judged != 200 {
-		t.Errorf("%d runs, %d judged; want 200, 200", first, judged)
+	if n := out.runs(); n != 200 || judged != 200 {
+		t.Errorf("%d runs, %d judged; want 200, 200", n, judged)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -49,7 +49,18 @@ func TestMore(t *testing.T) {
 		if why, ok := notYetRight[name]; ok {
 			var alone truth.Report
 			alone.Add(x, runs)
-			if !slices.ContainsFunc(alone.Findings, func(f truth.Finding) bool { return f.Grade >= truth.Unexplained }) {
+			misread := false
+			for _, f := range alone.Findings {
+				if f.Grade < truth.Unexplained {
+					continue
+				}
+				misread = true
+				t.Logf("not yet right: %s: %s is %q, truth %q (%s)", name, f.Fact, f.Got, f.Want, why)
+				if f.Grade == truth.Wrong && strings.HasPrefix(f.Fact, "slo.") && !strings.HasSuffix(f.Fact, ".reason") {
+					t.Errorf("%s: %s is %s, truth %s: what is misread may cost a verdict, not turn it", name, f.Fact, f.Got, f.Want)
+				}
+			}
+			if !misread {
 				t.Errorf("%s is read right: take it off the list (%s)", name, why)
 			}
 			continue
@@ -73,6 +84,8 @@ const (
 	unseenTools     = "tools that a model asked for, and that have no span though the model went on, may have been called"
 )
 
+var ofMachine = regexp.MustCompile(`/(tmp|root|home)/|127\.0\.0\.1|localhost|"host\.name"|"process\.`)
+
 // A recording must not say where it was made.
 func TestMoreIsNeutral(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(moreRecordings, "*", "*.jsonl"))
@@ -84,10 +97,8 @@ func TestMoreIsNeutral(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, told := range []string{"/tmp/", "/root/", "/home/", "127.0.0.1", "localhost", `"host.name"`, `"process.`} {
-			if strings.Contains(string(text), told) {
-				t.Errorf("%s: %s", name, told)
-			}
+		if told := ofMachine.Find(text); told != nil {
+			t.Errorf("%s: %s", name, told)
 		}
 	}
 }
