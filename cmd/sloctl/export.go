@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/agentslo/agentslo/interchange"
@@ -29,22 +26,17 @@ Exit code 0: carried, perhaps with warnings. 1: some SLO cannot be carried.
 	}
 	paths, to, how := fileFlag(c), destinationFlags(c), carryFlags(c)
 	c.Flags().Lookup("output").Usage = "`folder` to write to; it is made if need be (default, and -: standard output)"
-	names := make([]string, len(interchange.Formats))
-	for i, f := range interchange.Formats {
-		names[i] = string(f)
-	}
-	as := c.Flags().String("format", "", "`openslo` or sloth")
-	_ = c.MarkFlagRequired("format")
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	kind := kindFlag(c, interchange.Formats, true, "`openslo` or sloth")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if !slices.Contains(names, *as) {
-			return fmt.Errorf("--format %q: must be one of %v", *as, names)
+		as, err := kind()
+		if err != nil {
+			return err
 		}
 		set, err := load(*paths)
 		if err != nil {
 			return err
 		}
-		text, notices, err := interchange.Export(set, interchange.Format(*as))
+		text, notices, err := interchange.Export(set, as)
 		if err != nil {
 			return err
 		}
@@ -52,7 +44,7 @@ Exit code 0: carried, perhaps with warnings. 1: some SLO cannot be carried.
 			if to.folder == "-" {
 				to.folder = ""
 			}
-			return to.write(c, made{*as + ".yaml", append([]byte(exportHeader), text...)})
+			return to.write(c, made{string(as) + ".yaml", append([]byte(exportHeader), text...)})
 		})
 	}
 	return c

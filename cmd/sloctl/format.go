@@ -41,6 +41,30 @@ func outputFlag(c *cobra.Command) *format {
 	return &f
 }
 
+// kindFlag adds --format with the kinds a verb writes; the first is the default
+// unless it must be given. The function returned reads it, or says what it must be.
+func kindFlag[K ~string](c *cobra.Command, kinds []K, required bool, usage string) func() (K, error) {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	preset := names[0]
+	if required {
+		preset = ""
+	}
+	as := c.Flags().String("format", preset, usage)
+	if required {
+		_ = c.MarkFlagRequired("format")
+	}
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	return func() (K, error) {
+		if !slices.Contains(names, *as) {
+			return "", fmt.Errorf("--format %q: must be one of %v", *as, names)
+		}
+		return K(*as), nil
+	}
+}
+
 // encode writes a value as JSON, or as the YAML of the same document: keys keep
 // their order and numbers stay as exact as they are.
 func encode(w io.Writer, f format, v any) error {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -28,22 +26,18 @@ With -o they go to ` + rulesFile + ` in that folder.`,
 		Args: cobra.NoArgs,
 	}
 	paths, to := fileFlag(c), destinationFlags(c)
-	names := make([]string, len(rules.Formats))
-	for i, f := range rules.Formats {
-		names[i] = string(f)
-	}
-	as := c.Flags().String("format", names[0], "`prometheus` rule file, or PrometheusRule of the Prometheus operator")
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	kind := kindFlag(c, rules.Formats, false, "`prometheus` rule file, or PrometheusRule of the Prometheus operator")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if !slices.Contains(names, *as) {
-			return fmt.Errorf("--format %q: must be one of %v", *as, names)
+		as, err := kind()
+		if err != nil {
+			return err
 		}
 		set, err := load(*paths)
 		if err != nil {
 			return err
 		}
 		var out bytes.Buffer
-		if err := rules.Write(&out, set, rules.Format(*as)); err != nil {
+		if err := rules.Write(&out, set, as); err != nil {
 			return err
 		}
 		return to.write(c, made{rulesFile, out.Bytes()})
