@@ -53,7 +53,7 @@ func TestRecordingsAreJudgedAsTheyHappened(t *testing.T) {
 			if got.TraceID != r.Truth.TraceID || got.Agent != r.Truth.Agent || got.Outcome != r.Truth.Outcome {
 				t.Errorf("run %s of %s: %s, want %s of %s: %s", got.TraceID, got.Agent, got.Outcome, r.Truth.TraceID, r.Truth.Agent, r.Truth.Outcome)
 			}
-			if got.ToolCalls.OK != r.Truth.ToolCalls.OK || !maps.Equal(got.ToolCalls.Failed, r.Truth.ToolCalls.Failed) {
+			if got.ToolCalls.OK == nil || *got.ToolCalls.OK != r.Truth.ToolCalls.OK || !maps.Equal(got.ToolCalls.Failed, r.Truth.ToolCalls.Failed) {
 				t.Errorf("tool calls %+v, want %+v", got.ToolCalls, r.Truth.ToolCalls)
 			}
 			compareTokens(t, got, r.Truth)

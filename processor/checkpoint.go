@@ -20,7 +20,7 @@ import (
 
 const (
 	checkpointKey     = "checkpoint"
-	checkpointVersion = 2
+	checkpointVersion = 3
 )
 
 // checkpoint is an engine's state as plain data.

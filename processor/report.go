@@ -33,10 +33,13 @@ type Report struct {
 	SLOs            map[string]SLOReport `json:"slos"`
 }
 
-// ToolCallReport counts executed tool calls.
+// ToolCallReport counts executed tool calls. Unseen is the number of those that
+// a model asked for and went on from, though nothing shows whether they ran; with
+// nothing but such calls OK is null.
 type ToolCallReport struct {
-	OK     int            `json:"ok"`
+	OK     *int           `json:"ok"`
 	Failed map[string]int `json:"failed"`
+	Unseen int            `json:"unseen,omitempty"`
 }
 
 // TokenReport is the run's tokens. Input includes cached input and cache
@@ -76,14 +79,18 @@ func (j *Judged) Report() Report {
 			out.Environment = j.File.Environment
 		}
 	}
+	ok := 0
 	for i := range r.Tools {
 		switch t := &r.Tools[i]; {
 		case t.Role != run.Evidence && t.Role != run.Counted, t.Unfinished:
 		case t.Failed():
 			out.ToolCalls.Failed[t.Class.String()]++
 		default:
-			out.ToolCalls.OK++
+			ok++
 		}
+	}
+	if out.ToolCalls.Unseen = r.Unseen; r.Unseen == 0 || ok > 0 {
+		out.ToolCalls.OK = &ok
 	}
 	count := func(n int64) *int64 {
 		if n < 0 {

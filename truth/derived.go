@@ -24,8 +24,9 @@ type Derived struct {
 	Duration      *float64  `json:"duration_seconds"`
 	ModelCalls    *int64    `json:"model_calls"`
 	ToolCalls     struct {
-		OK     int64            `json:"ok"`
+		OK     *int64           `json:"ok"`
 		Failed map[string]int64 `json:"failed"`
+		Unseen int64            `json:"unseen"`
 	} `json:"tool_calls"`
 	Tokens struct {
 		Input       *int64 `json:"input"`
@@ -76,7 +77,7 @@ func (d *Derived) Fact(name string) string {
 	case "model_calls":
 		return integer(d.ModelCalls)
 	case "tool_calls.ok":
-		return strconv.FormatInt(d.ToolCalls.OK, 10)
+		return integer(d.ToolCalls.OK)
 	case "tool_calls.failed":
 		total := int64(0)
 		for _, n := range d.ToolCalls.Failed {

@@ -121,8 +121,9 @@ var Emitters = []Emitter{
 	},
 	{
 		Name: "claude-native", Convention: "claude_code", Reasoning: Never, Process: true,
-		Model: "claude-sonnet-4-5",
-		Agent: "claude_code.interaction",
+		FailureTextOff: "with content off the failed execution says McpToolCallError and no more",
+		Model:          "claude-sonnet-4-5",
+		Agent:          "claude_code.interaction",
 	},
 }
 

@@ -92,6 +92,7 @@ var special = []reader{
 		const why = "a failed tool has no span, and with content off its result stands nowhere either"
 		r.accept("unknown", why, "slo.tool_free")
 		r.accept("calls_not_seen", why, "slo.tool_free.reason")
+		r.accept(Null, why, "tool_calls.ok")
 	}},
 	{"vercel-ai-v7", "aborted-in-tool-stream", abortedCall},
 	{"voltagent", "aborted-in-tool", voltAgentCutShort},

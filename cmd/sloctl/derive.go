@@ -140,13 +140,17 @@ func reportTable(set *slo.Set, reports []processor.Report) terminal.Table {
 		for _, n := range r.ToolCalls.Failed {
 			failed += n
 		}
+		failures := strconv.Itoa(failed)
+		if failed == 0 && r.ToolCalls.OK == nil {
+			failures = "–" // calls may have run unseen
+		}
 		outcome := r.Outcome
 		if r.OutcomeReason != "" {
 			outcome += " (" + r.OutcomeReason + ")"
 		}
 		row := []terminal.Cell{{Text: r.TraceID[:min(8, len(r.TraceID))]}, {Text: r.Agent}, {Text: outcome}}
 		for _, text := range []string{
-			real(r.DurationSeconds, 2), whole(r.ModelCalls), strconv.Itoa(r.ToolCalls.OK), strconv.Itoa(failed),
+			real(r.DurationSeconds, 2), whole(r.ModelCalls), whole(r.ToolCalls.OK), failures,
 			whole(r.Tokens.Input), whole(r.Tokens.Output), real(r.CostUSD, 5),
 		} {
 			row = append(row, terminal.Cell{Text: text})

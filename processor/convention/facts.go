@@ -163,14 +163,15 @@ type Facts struct {
 	// reply was captured. A call asked for is not a call: some emitters have no
 	// span for a call that failed or that never ran.
 	Asked []AskedCall
+	// ByMessage: this emitter may have no span for a tool call, so that the
+	// messages of the model calls tell what became of it.
+	ByMessage bool
 	// Returned are the results that this model call was given for calls asked for
-	// by the message before it. Only read from emitters that have no span for a
-	// tool that threw: there, a call that was asked for, has no span and returned
-	// an error has failed. In earlier messages are no calls of this one.
+	// by the message before it. Only read where ByMessage.
 	Returned []ReturnedCall
-	// AskedCount and ErrorsReturned are the numbers of Asked, at least 1 where
-	// AsksTool, and of errors in Returned; kept where the lists are not.
-	AskedCount, ErrorsReturned uint8
+	// AskedCount is the number of Asked, at least 1 where AsksTool; kept where the
+	// list is not.
+	AskedCount uint8
 	// ToolsOffered: 0 not said, 1 none offered, 2 some offered.
 	ToolsOffered uint8
 
@@ -209,6 +210,9 @@ type Facts struct {
 type AskedCall struct {
 	Name   string
 	CallID uint64 // hash of the tool call id, as Facts.CallID; 0 none
+	// The arguments, as those of a tool span; only read where Facts.ByMessage.
+	HasArgs, ArgsEmpty bool
+	ArgsHash           uint64
 }
 
 // ReturnedCall is the result of a tool call as a model was given it.
@@ -216,6 +220,11 @@ type ReturnedCall struct {
 	CallID uint64
 	Error  bool  // the result says that it is an error
 	Class  Class // of the error
+	// Refused: the error is that there is no such tool, so that nothing was called.
+	Refused bool
+	// The result, as that of a tool span.
+	HasResult, ResultEmpty bool
+	ResultHash             uint64
 }
 
 // Attribute is one attribute value that a file asks for.

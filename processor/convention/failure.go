@@ -1,6 +1,9 @@
 package convention
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A failure's class and what it says beyond come from four texts: error.type,
 // the exception's type and message, the status message. The rows are tried in
@@ -25,14 +28,18 @@ var classRules = []classRule{
 		"connection aborted", "connecterror", "socket hang up", "network error", "fetch failed", "apiconnectionerror",
 		"internal server error", "internalservererror", "bad gateway", "gateway time", "service error", "server had an error",
 		"remotedisconnected", "incompleteread"}},
-	{BadArgs, []string{"unknown tool", "no such tool", "tool not found", "not found in registry", "unknown function", "nosuchtool",
-		"invalid_argument", "invalid argument", "invalidargument", "validation", "validator", "invalid tool", "invalidtoolinput",
+	{BadArgs, noToolWords},
+	{BadArgs, []string{"invalid_argument", "invalid argument", "invalidargument", "validation", "validator", "invalid tool", "invalidtoolinput",
 		"toolinputparsing", "invalid_request", "bad request", "badrequest", "unprocessable", "missing required", "missing parameter",
 		"required property", "required field", "is required", "must be", "expected format", "malformed", "cannot parse", "could not parse",
 		"jsondecodeerror", "schema", "typeerror", "valueerror", "keyerror", "out of range", "unexpected keyword", "invalid"}},
 	{Unrecoverable, []string{"not found", "not_found", "notfound", "no such", "does not exist", "doesn't exist", "enoent", "gone", "deprecated",
 		"unsupported", "not supported", "not implemented", "unimplemented", "notimplemented", "enotfound", "already exists", "conflict"}},
 }
+
+// noToolWords say that there is no tool of that name, so that none was called.
+var noToolWords = []string{"unknown tool", "no such tool", "tool not found", "not found in registry", "unknown function", "nosuchtool",
+	"call unavailable tool"}
 
 // codeClass is the class of an HTTP status.
 func codeClass(code int) Class {
@@ -71,9 +78,9 @@ func classify(s string, found match) Class {
 
 const exactRules = 2
 
-// unknownTool: "Tool 'x' not found".
+// unknownTool: "unknown tool x", or "Tool 'x' not found".
 func unknownTool(found match) bool {
-	return found.tool && found.missing
+	return found.noTool || found.tool && found.missing
 }
 
 // statusCode finds an HTTP error status in a text: at its beginning, or behind a
@@ -146,6 +153,7 @@ var failureRules = []failureRule{
 type match struct {
 	class, failure uint8 // len(table) none
 	tool, missing  bool
+	noTool         bool
 }
 
 // words finds the words of both tables in one pass over a text: by the two
@@ -159,6 +167,7 @@ type errorWord struct {
 	text           string
 	class, failure uint8
 	tool, missing  bool
+	noTool         bool
 	next           uint16 // of the same head, as in heads
 }
 
@@ -177,7 +186,7 @@ func newWords() *words {
 	}
 	for i, rule := range classRules {
 		for _, text := range rule.words {
-			add(errorWord{text: text, class: uint8(i), failure: none.failure})
+			add(errorWord{text: text, class: uint8(i), failure: none.failure, noTool: slices.Contains(noToolWords, text)})
 		}
 	}
 	for i, rule := range failureRules {
@@ -228,6 +237,7 @@ func (w *words) find(s string) match {
 			if hasFolded(s[i-1:], x.text) {
 				m.class, m.failure = min(m.class, x.class), min(m.failure, x.failure)
 				m.tool, m.missing = m.tool || x.tool, m.missing || x.missing && m.tool
+				m.noTool = m.noTool || x.noTool
 			}
 			p = x.next
 		}

@@ -21,6 +21,7 @@ var googleADKVocabulary = vocabulary{
 		{"gcp.vertex.agent.llm_response", slotReply, 0},
 		{"gcp.vertex.agent.tool_call_args", slotArgs, 0},
 		{"gcp.vertex.agent.tool_response", slotResult, 0},
+		{"gen_ai.tool.type", slotToolType, 0},
 		{"gen_ai.workflow.nested", slotNested, 0},
 	},
 	named: adkKind,
@@ -49,6 +50,12 @@ func readADK(r *reading, f *Facts, s ptrace.Span) {
 	case Tool:
 		if f.ToolName == "" {
 			f.ToolName = strings.TrimPrefix(s.Name(), "execute_tool ")
+		}
+		switch {
+		case s.Name() == "execute_tool exit_loop":
+			f.Finish = FinishStop // it ends the run, as it is meant to
+		case r.textFrom(googleADK, slotToolType) == "LongRunningFunctionTool" && (!f.HasResult || f.ResultEmpty):
+			f.Failure = FailurePaused // its result comes from outside, when somebody resumes the run
 		}
 		// In Go a map that nobody filled, whatever the tool was called with.
 		if r.textFrom(googleADK, slotArgs) == "null" {

@@ -15,6 +15,9 @@ func (f *Facts) readModel(r *reading) {
 		f.Finish = r.finish // of numbered keys
 	}
 	f.readFirstToken(r)
+	if r.byMessage() {
+		f.readReturned(r)
+	}
 	if !r.replySeen {
 		if v, ok := r.get(slotReply); ok {
 			r.reply(v)

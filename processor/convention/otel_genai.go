@@ -61,6 +61,7 @@ var otelGenAIVocabulary = vocabulary{
 	},
 	prefixes: []prefix{
 		{"gen_ai.completion.", readCompletion},
+		{"gen_ai.prompt.", readPrompt},
 		{"evaluations.", readNumberedEvaluation(targetSpan, ofEvaluations)},
 	},
 	kinds: map[string]Kind{
@@ -189,6 +190,10 @@ func (r *reading) askNumbered(rest string, v value) {
 		r.askedAt(n).CallID = identity(v.Str())
 	case "name", "function.name", "tool_call.function.name":
 		r.askedAt(n).Name = v.Str()
+	case "arguments", "function.arguments", "tool_call.function.arguments":
+		if r.scope.client {
+			r.askedAt(n).setArgs(r, v.Str())
+		}
 	}
 }
 

@@ -44,6 +44,9 @@ type reading struct {
 	hasResult   bool
 	hasAnswer   bool
 	asked       []AskedCall
+	hashArgs    bool // the arguments of asked are wanted
+	prompts     []numberedPrompt
+	unescaped   []byte // memory of canonicalRaw
 	evaluations []numberedEvaluation
 
 	scopes scopeCache
@@ -58,7 +61,8 @@ func (r *reading) reset() {
 	r.documents, r.finish, r.firstToken = Unknown, FinishNone, 0
 	r.args, r.result, r.replyUsage = "", "", ""
 	r.hasArgs, r.hasResult, r.hasAnswer = false, false, false
-	r.asked, r.evaluations = r.asked[:0], r.evaluations[:0]
+	r.asked, r.prompts, r.evaluations = r.asked[:0], r.prompts[:0], r.evaluations[:0]
+	r.hashArgs = false
 }
 
 func (r *reading) put(e *entry, v value) {

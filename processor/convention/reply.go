@@ -114,7 +114,7 @@ func asks(word string) bool {
 // an object that is none of these; end is the index behind it, or negative.
 func (r *reading) replyObject(s string, i, depth int) (known bool, end int) {
 	textBefore, callsBefore, askedBefore := r.replyText, r.replyCalls, len(r.asked)
-	var kind, role, name, id string
+	var kind, role, name, id, args string
 	filled, call, response := false, false, false
 	end = cutOff
 	i = skipSpace(s, i+1)
@@ -164,12 +164,23 @@ func (r *reading) replyObject(s string, i, depth int) (known bool, end int) {
 		case "function":
 			if next = skipValue(s, i); next > 0 && s[i] == '{' {
 				name, call, known = text(member(s[i:next], "name")), true, true
+				if r.hashArgs {
+					args = member(s[i:next], "arguments")
+				}
+			}
+		case "arguments", "input", "args":
+			next = skipValue(s, i)
+			if next > 0 {
+				args = s[i:next]
 			}
 		case "toolUse", "functionCall", "function_call", "toolRequest":
 			known = true
 			if next = skipValue(s, i); next > 0 && s[i] == '{' {
 				v := s[i:next]
-				r.ask(text(member(v, "name")), text(firstMember(v, "id", "toolUseId", "ref", "call_id")))
+				asked := r.ask(text(member(v, "name")), text(firstMember(v, "id", "toolUseId", "ref", "call_id")))
+				if r.hashArgs {
+					asked.setArgs(r, firstMember(v, "input", "args", "arguments"))
+				}
 			}
 		case "finish_reason", "finishReason", "stop_reason", "stopReason":
 			known = true
@@ -210,7 +221,9 @@ func (r *reading) replyObject(s string, i, depth int) (known bool, end int) {
 		r.replyText, r.replyCalls, r.asked = textBefore, callsBefore, r.asked[:askedBefore]
 	case asks(kind), call && kind != "tool" && kind != "text":
 		r.replyText = textBefore
-		r.ask(name, id)
+		if asked := r.ask(name, id); r.hashArgs {
+			asked.setArgs(r, args)
+		}
 	case kind == "reasoning", kind == "thinking":
 		r.replyText = textBefore
 	case filled:
@@ -236,12 +249,23 @@ func firstMember(raw string, keys ...string) string {
 	return ""
 }
 
-// ask notes a tool call that the reply asks for.
-func (r *reading) ask(name, id string) {
+// ask notes a tool call that the reply asks for; nil when there are too many.
+func (r *reading) ask(name, id string) *AskedCall {
 	r.replyCalls = true
-	if len(r.asked) < maxAsked {
-		r.asked = append(r.asked, AskedCall{Name: name, CallID: identity(id)})
+	if len(r.asked) >= maxAsked {
+		return nil
 	}
+	r.asked = append(r.asked, AskedCall{Name: name, CallID: identity(id)})
+	return &r.asked[len(r.asked)-1]
+}
+
+// setArgs reads the arguments, raw JSON or text.
+func (c *AskedCall) setArgs(r *reading, raw string) {
+	if said := text(raw); c == nil || raw == "" || redacted(said) || redactedWithin(said) {
+		return
+	}
+	v := r.canonicalRaw(raw)
+	c.HasArgs, c.ArgsHash, c.ArgsEmpty = true, v.hash, v.empty
 }
 
 // replyValue reads a structured attribute.

@@ -9,6 +9,7 @@ type scope struct {
 	// exclusive: its input token counts leave out cached tokens.
 	exclusive bool
 	store     bool // it instruments a client of a vector store
+	client    bool // it instruments a model client and nothing round it
 }
 
 var unknownScope = &scope{}
@@ -67,6 +68,7 @@ func readScope(name string) scope {
 	s.known = s.known || matchAny(otherScopes, name)
 	s.exclusive = matchAny(exclusiveScopes, name)
 	s.store = matchAny(storeScopes, name)
+	s.client = matchAny(clientScopes, name)
 	return s
 }
 

@@ -41,8 +41,6 @@ func readTraceloop(r *reading, f *Facts, s ptrace.Span) {
 		if name := text(member(member(r.textFrom(traceloop, slotResult), "kwargs"), "name")); name != "" {
 			f.ToolName = name
 		}
-	case f.Kind == Model && r.scope.emits&(1<<traceloop) != 0:
-		f.Returned = returnedCalls(r.textFrom(otelGenAI, slotPrompt), f.Returned)
 	case f.Kind == Agent && kind == "task":
 		// CrewAI calls its tasks agents too.
 		f.Kind = Step
@@ -75,65 +73,4 @@ func readLangChainWorkflow(f *Facts, s ptrace.Span) {
 	if !f.ParentID.IsEmpty() && (strings.Contains(class, "Graph") || strings.Contains(class, "Agent") || class == "Pregel") {
 		f.Kind, f.WorkflowName, f.Placeholder = Agent, class, true
 	}
-}
-
-// returnedCalls reads the results of tool calls that stand behind the model's
-// last message: the decorators of the JavaScript SDK never end the span of a
-// function that throws. A quote inside a JSON string has a backslash before
-// it, so that the patterns cannot stand in what somebody wrote.
-func returnedCalls(messages string, out []ReturnedCall) []ReturnedCall {
-	first := strings.Index(messages, `_call_response"`)
-	if first < 0 {
-		return out
-	}
-	tail := messages
-	for i := first; i >= 0; i = strings.Index(tail, `"assistant"`) {
-		tail = tail[i+1:]
-	}
-	if len(tail) == len(messages)-first-1 {
-		tail = messages // no message of the model's behind the results
-	}
-	for len(out) < maxAsked {
-		i := strings.Index(tail, `_call_response"`)
-		if i < 0 {
-			return out
-		}
-		part := tail[max(strings.LastIndexByte(tail[:i], '{'), 0):]
-		tail = tail[i+1:]
-		var c ReturnedCall
-		for m := membersOf(part); m.next(); {
-			switch m.key {
-			case "id":
-				c.CallID = identity(text(m.value))
-			case "response", "result", "content":
-				c.Error, c.Class = errorResult(m.value)
-			}
-		}
-		if c.CallID != 0 {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// errorResult says whether a tool's result, raw JSON, is an error: an object
-// with an error, also as text, or text that begins so.
-func errorResult(raw string) (bool, Class) {
-	said := trim(text(raw)) // escapes do not matter to what follows
-	switch {
-	case strings.HasPrefix(said, `{\"error\":`):
-		if hollow(strings.TrimSuffix(said[len(`{\"error\":`):], "}")) {
-			return false, ClassNone
-		}
-	case strings.HasPrefix(said, "{"):
-		m := membersOf(said)
-		if !m.next() || m.key != "error" || hollow(m.value) {
-			return false, ClassNone
-		}
-		said = m.value
-	case !hasFolded(said, "error"):
-		return false, ClassNone
-	}
-	said = said[:min(len(said), maxErrorText)]
-	return true, classify(said, errorWords.find(said))
 }

@@ -45,6 +45,7 @@ const (
 	slotArgs
 	slotResult
 	slotToolStatus
+	slotToolType
 	slotDeferral // a tool call put off until a person approves
 	slotDocuments
 	slotTriggered // a guardrail refused

@@ -486,7 +486,7 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 	return grown
 }
 
-// noteAsked sums up what a model call asks for and was given.
+// noteAsked sums up what a model call asks for.
 func (a *Assembler) noteAsked(f *convention.Facts) {
 	if len(f.Asked) == 0 && (f.AsksTool || f.Finish == convention.FinishTool) {
 		f.AskedCount = 1
@@ -497,11 +497,6 @@ func (a *Assembler) noteAsked(f *convention.Facts) {
 		f.AsksAnswer = f.AsksAnswer || a.isAnswer(name)
 		if f.AskedCount < 255 && none.toolKind(name).role != NotCounted { // a handoff has no work of its own
 			f.AskedCount++
-		}
-	}
-	for i := range f.Returned {
-		if f.Returned[i].Error && f.ErrorsReturned < 255 {
-			f.ErrorsReturned++
 		}
 	}
 }

@@ -152,11 +152,14 @@ func (b *assembly) ending() (slo.Outcome, string) {
 			return slo.Error, "tool_error"
 		}
 		if toolAfter {
+			if tool.Finish == convention.FinishStop {
+				return b.marked(slo.Answered) // it ends the run, as it is meant to
+			}
 			if !root.HasOutput && b.gapAfter(root) {
 				return slo.Cancelled, "cut_short"
 			}
 			if model.StubAtLimit && !root.HasOutput && !b.gaveUp(tool) {
-				return slo.OutcomeUnknown, "cut_short" // a limit would show
+				return slo.Cancelled, "cut_short" // it would have gone on, and a limit would show
 			}
 			if root.HasOutput && root.Finish != convention.FinishTool && model.Finish != convention.FinishTool {
 				return b.marked(slo.Answered)
@@ -278,7 +281,7 @@ func (b *assembly) lastModel() int32 {
 func (b *assembly) lastTool() int32 {
 	last := int32(-1)
 	for k, i := range b.calledBy {
-		if b.run.Tools[k].Role != NotCounted && !b.spans[i].offTrunk {
+		if t := &b.run.Tools[k]; t.Role != NotCounted && !t.ByMessage && !b.spans[i].offTrunk {
 			last = i
 		}
 	}

@@ -58,6 +58,7 @@ const (
 	fMaxSteps
 	fAsked
 	fStub
+	fByMessage
 )
 
 const traceMix = 0x9e3779b97f4a7c15
@@ -119,7 +120,8 @@ func flagsOf(f *convention.Facts) uint64 {
 		bit(f.Outspoken, fOutspoken) |
 		bit(f.AsksAnswer, fAsksAnswer) |
 		bit(f.MaxSteps > 0, fMaxSteps) |
-		bit(f.AskedCount|f.ErrorsReturned != 0, fAsked) |
+		bit(f.AskedCount != 0, fAsked) |
+		bit(f.ByMessage, fByMessage) |
 		bit(f.StubAtLimit, fStub) |
 		bit(f.Convention != "", fConvention) |
 		bit(f.Tentative != convention.Other, fTentative)
@@ -225,7 +227,10 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 		b = appendCount(b, uint64(f.MaxSteps))
 	}
 	if flags&fAsked != 0 {
-		b = append(b, f.AskedCount, f.ErrorsReturned)
+		b = append(b, f.AskedCount)
+	}
+	if flags&fByMessage != 0 {
+		b = g.appendMessages(b, f, in)
 	}
 	if flags&fAttributes != 0 {
 		b = appendCount(b, uint64(len(f.Attributes)))
@@ -236,6 +241,41 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	}
 	g.log = b
 	g.ids = append(g.ids, spanKey(f.SpanID, trace))
+}
+
+// appendMessages encodes what a model call asks for and was given, for
+// emitters that may show it nowhere else. A first byte of each call says what
+// of it is known.
+func (g *group) appendMessages(b []byte, f *convention.Facts, in *interner) []byte {
+	b = appendCount(b, uint64(len(f.Asked)))
+	for i := range f.Asked {
+		c := &f.Asked[i]
+		b = append(b, byte(bit(c.HasArgs, 1)|bit(c.ArgsEmpty, 2)))
+		b = g.appendString(b, c.Name, in)
+		b = binary.LittleEndian.AppendUint64(b, c.CallID)
+		b = binary.LittleEndian.AppendUint64(b, c.ArgsHash)
+	}
+	b = appendCount(b, uint64(len(f.Returned)))
+	for i := range f.Returned {
+		c := &f.Returned[i]
+		b = append(b, byte(bit(c.HasResult, 1)|bit(c.ResultEmpty, 2)|bit(c.Error, 4)|bit(c.Refused, 8)), byte(c.Class))
+		b = binary.LittleEndian.AppendUint64(b, c.CallID)
+		b = binary.LittleEndian.AppendUint64(b, c.ResultHash)
+	}
+	return b
+}
+
+// messages is the inverse of appendMessages.
+func (r *reader) messages(f *convention.Facts, str func() string) {
+	for n := r.uvarint(); n > 0 && !r.bad; n-- {
+		known := r.byte()
+		f.Asked = append(f.Asked, convention.AskedCall{HasArgs: known&1 != 0, ArgsEmpty: known&2 != 0, Name: str(), CallID: r.u64(), ArgsHash: r.u64()})
+	}
+	for n := r.uvarint(); n > 0 && !r.bad; n-- {
+		known := r.byte()
+		f.Returned = append(f.Returned, convention.ReturnedCall{HasResult: known&1 != 0, ResultEmpty: known&2 != 0, Error: known&4 != 0, Refused: known&8 != 0,
+			Class: convention.Class(r.byte()), CallID: r.u64(), ResultHash: r.u64()})
+	}
 }
 
 func (g *group) appendString(b []byte, s string, in *interner) []byte {
@@ -359,9 +399,9 @@ func (g *group) decode(spans []span) ([]span, bool) {
 	}
 	for i := range spans {
 		s := &spans[i]
-		attributes := s.Attributes[:0]
+		attributes, asked, returned := s.Attributes[:0], s.Asked[:0], s.Returned[:0]
 		*s = blank
-		s.Attributes = attributes
+		s.Attributes, s.Asked, s.Returned = attributes, asked, returned
 		flags := r.u64()
 		s.Kind = convention.Kind(flags >> kindShift)
 		has := func(bit uint64) bool { return flags&bit != 0 }
@@ -442,7 +482,11 @@ func (g *group) decode(spans []span) ([]span, bool) {
 			s.MaxSteps = int64(r.uvarint())
 		}
 		if has(fAsked) {
-			s.AskedCount, s.ErrorsReturned = r.byte(), r.byte()
+			s.AskedCount = r.byte()
+		}
+		if has(fByMessage) {
+			s.ByMessage = true
+			r.messages(&s.Facts, str)
 		}
 		if has(fAttributes) {
 			n := r.uvarint()

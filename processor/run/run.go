@@ -112,8 +112,11 @@ type ToolCall struct {
 	ArgsEmpty, ResultEmpty bool
 	Class                  convention.Class // ClassNone: it succeeded
 	Unfinished             bool             // cut short: neither result nor failure
-	Start, End             uint64
-	SpanID                 pcommon.SpanID
+	// ByMessage: no span shows the call, only the messages of the model calls
+	// before and after it. SpanID is then the one that asked for it.
+	ByMessage  bool
+	Start, End uint64
+	SpanID     pcommon.SpanID
 }
 
 // Failed says whether the call failed.

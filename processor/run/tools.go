@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -46,9 +47,13 @@ func (b *assembly) tools() {
 				call.Class = convention.Unclassified
 			}
 		}
-		captured = captured || s.HasArgs && !s.ArgsEmpty || s.HasResult && !s.ResultEmpty
 		r.Tools = append(r.Tools, call)
 		b.calledBy = append(b.calledBy, i)
+	}
+	b.untraced()
+	for i := range r.Tools {
+		c := &r.Tools[i]
+		captured = captured || c.HasArgs && !c.ArgsEmpty || c.HasResult && !c.ResultEmpty
 	}
 	// Nothing but empty arguments and results in the whole run: some emitters
 	// write {} when content capture is off.
@@ -59,7 +64,6 @@ func (b *assembly) tools() {
 			r.Tools[i].ArgsEmpty, r.Tools[i].ResultEmpty = false, false
 		}
 	}
-	b.unseen()
 	for _, m := range b.calls {
 		switch o := b.spans[m].ToolsOffered; {
 		case o == 2:
@@ -89,44 +93,117 @@ func (b *assembly) execution(i int32) *span {
 	return nil
 }
 
-// unseen counts the calls that a model asked for and went on from without a
-// span of theirs, less those that came back to it as errors: these ran, or were
-// refused, and failed.
-func (b *assembly) unseen() {
+// untraced finds the calls that a model asked for and went on from without a
+// span of theirs. Those whose result the next model call of the same agent was
+// given are calls like any other; of the rest it is not known whether they ran.
+func (b *assembly) untraced() {
 	if len(b.calls) < 2 {
 		return
 	}
-	missing := make(map[int32]int, len(b.calls))
-	any := false
+	var asking []int // places in calls
 	for k, m := range b.calls[:len(b.calls)-1] {
-		s := &b.spans[m]
-		if s.AskedCount == 0 || s.AsksAnswer || s.Failed {
-			continue
+		if s := &b.spans[m]; s.AskedCount > 0 && !s.AsksAnswer && !s.Failed {
+			asking = append(asking, k)
 		}
-		// The next call of the same agent was given what came back.
-		errors := 0
-		for _, n := range b.calls[k+1:] {
-			if b.ancestor(n, convention.Agent) == b.ancestor(m, convention.Agent) {
-				errors = int(b.spans[n].ErrorsReturned)
-				break
-			}
-		}
-		missing[m] = int(s.AskedCount) - errors
-		any = true
 	}
-	if !any {
+	if len(asking) == 0 {
 		return
 	}
+	traced := make(map[int32][]int32, len(asking)) // by the model call that asked
 	for _, i := range b.this.members {
 		if s := &b.spans[i]; (s.Kind == convention.Tool || s.Kind == convention.Retrieval) && !s.judged && !b.repeated(i) {
 			if m := b.askedBy(i); m >= 0 {
-				missing[m]--
+				traced[m] = append(traced[m], i)
 			}
 		}
 	}
-	for _, n := range missing {
-		b.run.Unseen += max(n, 0)
+	found := false
+	for _, k := range asking {
+		m := b.calls[k]
+		missing := int(b.spans[m].AskedCount) - len(traced[m])
+		if missing <= 0 {
+			continue
+		}
+		derived := b.byMessage(m, b.nextCall(k), traced[m])
+		found = found || derived > 0
+		b.run.Unseen += max(missing-derived, 0)
 	}
+	if found {
+		b.sortCalls()
+	}
+}
+
+// byMessage adds the calls that the model call m asked for and that have no span
+// but a result in what the next one was given, and returns their number.
+func (b *assembly) byMessage(m, next int32, traced []int32) (n int) {
+	s := &b.spans[m]
+	if !s.ByMessage || next < 0 {
+		return 0
+	}
+	spanned := make([]bool, len(s.Asked)) // the span of a call is told by its id, else by its name
+	for _, byID := range [...]bool{true, false} {
+		for _, i := range traced {
+			t := &b.spans[i]
+			if byID != (t.CallID != 0) {
+				continue
+			}
+			for k := range s.Asked {
+				if c := &s.Asked[k]; !spanned[k] && (byID && c.CallID == t.CallID || !byID && c.Name == t.ToolName) {
+					spanned[k] = true
+					break
+				}
+			}
+		}
+	}
+	for k := range s.Asked {
+		c := &s.Asked[k]
+		kind := b.lists.toolKind(c.Name)
+		if spanned[k] || c.CallID == 0 || kind.role == NotCounted {
+			continue
+		}
+		for j := range b.spans[next].Returned {
+			if got := &b.spans[next].Returned[j]; got.CallID == c.CallID {
+				n++
+				if got.Refused {
+					break
+				}
+				b.run.Tools = append(b.run.Tools, ToolCall{
+					Name: c.Name, Agent: b.owner(m), Role: kind.role, Retrieval: kind.retrieval, Message: b.messageOf(m),
+					HasArgs: c.HasArgs, ArgsHash: c.ArgsHash, ArgsEmpty: c.ArgsEmpty,
+					HasResult: got.HasResult, ResultHash: got.ResultHash, ResultEmpty: got.ResultEmpty,
+					Class: got.Class, Start: s.End, End: max(s.End, b.spans[next].Start), SpanID: s.SpanID, ByMessage: true,
+				})
+				b.calledBy = append(b.calledBy, m)
+				break
+			}
+		}
+	}
+	return n
+}
+
+// nextCall is the next model call of the same agent, or -1.
+func (b *assembly) nextCall(k int) int32 {
+	agent := b.ancestor(b.calls[k], convention.Agent)
+	for _, n := range b.calls[k+1:] {
+		if b.ancestor(n, convention.Agent) == agent {
+			return n
+		}
+	}
+	return -1
+}
+
+// sortCalls puts the calls into order of start again.
+func (b *assembly) sortCalls() {
+	order := make([]int, len(b.calledBy))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(b.run.Tools[x].Start, b.run.Tools[y].Start) })
+	tools, calledBy := make([]ToolCall, 0, len(order)), make([]int32, 0, len(order))
+	for _, k := range order {
+		tools, calledBy = append(tools, b.run.Tools[k]), append(calledBy, b.calledBy[k])
+	}
+	b.run.Tools, b.calledBy = tools, calledBy
 }
 
 // replayed says whether an earlier span reports the same call: a durable engine
@@ -297,11 +374,14 @@ func (b *assembly) aiBelow(i int32) bool {
 
 // message identifies the model call that asked for the tool call.
 func (b *assembly) message(i int32) uint64 {
-	asked := b.askedBy(i)
-	if asked < 0 {
-		return 0
+	if asked := b.askedBy(i); asked >= 0 {
+		return b.messageOf(asked)
 	}
-	id := b.spans[asked].SpanID
+	return 0
+}
+
+func (b *assembly) messageOf(model int32) uint64 {
+	id := b.spans[model].SpanID
 	return binary.LittleEndian.Uint64(id[:]) | 1
 }
 

@@ -87,7 +87,9 @@ func toolVariables(v map[string]any, r *run.Run) {
 			}
 		}
 	}
-	v["run.tool_calls"], v["run.failed_tool_calls"] = calls, failed
+	if calls > 0 || r.Unseen == 0 { // else nobody knows
+		v["run.tool_calls"], v["run.failed_tool_calls"] = calls, failed
+	}
 	v["run.tools"], v["run.last_tool"] = names, last
 	v["run.retrievals"] = retrievals
 }
