@@ -39,6 +39,10 @@ func promise(o *slo.Objective) string {
 		return "answer only after a tool call that succeeded"
 	case "no_progress":
 		return fmt.Sprintf("make progress: the same call with the same result fewer than %d times", o.Repeats)
+	case "abstention":
+		return "are answered rather than declined, handed over or failed"
+	case "abandoned_spend":
+		return "begin no work after " + abandoned(o)
 	case slo.KindRatio:
 		return "are good" + counts(o)
 	case "custom":
@@ -47,6 +51,18 @@ func promise(o *slo.Objective) string {
 		}
 	}
 	return "are good for " + o.Name
+}
+
+// abandoned says when nobody waits for a run any more.
+func abandoned(o *slo.Objective) string {
+	const gone = "the caller went away"
+	switch {
+	case o.Deadline.After > 0:
+		return gone + " or " + o.Deadline.After.String() + " passed"
+	case o.Deadline.Attribute != "":
+		return gone + " or the deadline in " + o.Deadline.Attribute + " passed"
+	}
+	return gone
 }
 
 // counts says which counters a ratio is of.

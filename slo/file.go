@@ -175,6 +175,28 @@ type Objective struct {
 	PerTool   map[string]int // no_progress: tool glob → repeats
 	Good      *Program       // custom
 	Events    *Events        // ratio
+
+	ProviderFaults ProviderFaults // completion, correctness, latency, abstention
+	Correct        Decimal        // abstention: share of the answers; 0 not asked for
+	Deadline       Deadline       // abandoned_spend
+	Grace          time.Duration  // abandoned_spend; default 5s
+}
+
+// ProviderFaults says whether trouble at a model provider counts against an SLO.
+type ProviderFaults string
+
+const (
+	// ProviderFaultsBlame: a bad run is bad, whoever is to blame.
+	ProviderFaultsBlame ProviderFaults = "blame"
+	// ProviderFaultsExclude: a run that is bad only for its provider's trouble is excluded.
+	ProviderFaultsExclude ProviderFaults = "exclude"
+)
+
+// Deadline is when a run's answer is of no use any more: so long after its
+// start, or what an attribute of the run says. The zero value is none.
+type Deadline struct {
+	After     time.Duration
+	Attribute string
 }
 
 // CountsRuns says whether the SLO is about runs of agents; a ratio SLO counts
@@ -240,7 +262,9 @@ type Policy struct {
 }
 
 // Kinds lists the SLI kinds that a file may name.
-var Kinds = []string{"completion", "correctness", "latency", "grounding", "cost", "tool_free", "no_progress", "custom", KindRatio}
+var Kinds = []string{"completion", "correctness", "latency", "grounding", "cost", "tool_free", "no_progress",
+	"abstention", "abandoned_spend",
+	"custom", KindRatio}
 
 // KindRatio is the kind of an SLO about other services than agents: it counts
 // events in any Prometheus counters. The processor and the exporter leave it out.

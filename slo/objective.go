@@ -15,15 +15,19 @@ import (
 var kindKeys = map[string]struct {
 	allowed, required []string
 }{
-	"completion":  {},
-	"correctness": {[]string{"evaluations", "combine", "wait", "expected_coverage"}, []string{"evaluations"}},
+	"completion":  {[]string{"provider_faults"}, nil},
+	"correctness": {[]string{"evaluations", "combine", "wait", "expected_coverage", "provider_faults"}, []string{"evaluations"}},
 	"grounding":   {[]string{"evaluations", "combine", "wait", "expected_coverage"}, []string{"evaluations"}},
-	"latency":     {[]string{"threshold", "measure"}, []string{"threshold"}},
+	"latency":     {[]string{"threshold", "measure", "provider_faults"}, []string{"threshold"}},
 	"cost":        {[]string{"max_usd"}, []string{"max_usd"}},
 	"tool_free":   {},
 	"no_progress": {[]string{"repeats", "per_tool"}, nil},
+	"abstention":  {[]string{"correct", "evaluations", "combine", "wait", "expected_coverage", "provider_faults"}, nil},
 	"custom":      {[]string{"good"}, []string{"good"}},
-	KindRatio:     {[]string{"events"}, []string{"events"}},
+
+	"abandoned_spend": {[]string{"deadline", "grace"}, nil},
+
+	KindRatio: {[]string{"events"}, []string{"events"}},
 }
 
 // runKeys are the keys of SLOs about runs of agents, whatever their kind.
@@ -43,6 +47,9 @@ func (r *reader) objectives(f *File, n *yaml.Node) {
 	for _, e := range entries {
 		if o, ok := r.objective(f, e); ok {
 			f.SLOs = append(f.SLOs, o)
+			if o.Correct.IsPositive() {
+				f.SLOs = append(f.SLOs, o.amongAnswered())
+			}
 		}
 	}
 }
@@ -51,6 +58,7 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 	o := Objective{
 		Name: e.key.Value, Line: e.key.Line, Col: e.key.Column, Alert: AlertPage,
 		Combine: CombineAll, Wait: time.Hour, ExpectedCoverage: one, Measure: MeasureRun, Repeats: 3,
+		ProviderFaults: ProviderFaultsBlame, Grace: 5 * time.Second,
 	}
 	if err := CheckName(o.Name); err != nil {
 		r.fault(e.key, "slos: %q: %s", clip(o.Name), err)
@@ -102,6 +110,18 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 		{"per_tool", func(v *yaml.Node, what string) { o.PerTool = r.perTool(v, what) }},
 		{"good", func(v *yaml.Node, what string) { o.Good = r.expression(v, what) }},
 		{"events", func(v *yaml.Node, what string) { o.Events = r.events(v, what) }},
+		{"provider_faults", func(v *yaml.Node, what string) {
+			if s, ok := r.word(v, what, string(ProviderFaultsBlame), string(ProviderFaultsExclude)); ok {
+				o.ProviderFaults = ProviderFaults(s)
+			}
+		}},
+		{"correct", func(v *yaml.Node, what string) { o.Correct, _ = r.target(v, what) }},
+		{"deadline", func(v *yaml.Node, what string) { o.Deadline = r.deadline(f, v, what) }},
+		{"grace", func(v *yaml.Node, what string) {
+			if d, ok := r.duration(v, what, 0); ok {
+				o.Grace = d
+			}
+		}},
 	}
 	kind, known := kindKeys[o.SLI]
 	var foreign []entry
@@ -133,9 +153,17 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 			r.fault(e.key, "%s is missing in %s; add it, such as %s", name, what, keyExamples[name])
 		}
 	}
-	if target, ok := found["objective"]; ok && o.Alert == AlertPage && o.Target.IsPositive() && o.Target.LessThan(minPaged) {
-		r.fault(target.value, "%s: no traffic could ever reach a page: with every run bad the budget burns %s times as fast as tolerated, and a page needs %d; say alert: ticket, or ask for at least %s",
-			what, one.Div(o.Budget()).StringFixed(2), minPageBurn, FormatRatio(minPaged))
+	if o.SLI == "abstention" {
+		r.abstention(e, what, found)
+	}
+	for _, asked := range []struct {
+		key    string
+		target Decimal
+	}{{"objective", o.Target}, {"correct", o.Correct}} {
+		if target, ok := found[asked.key]; ok && o.Alert == AlertPage && asked.target.IsPositive() && asked.target.LessThan(minPaged) {
+			r.fault(target.value, "%s: no traffic could ever reach a page: with every run bad the budget burns %s times as fast as tolerated, and a page needs %d; say alert: ticket, or ask for at least %s",
+				what, one.Div(one.Sub(asked.target)).StringFixed(2), minPageBurn, FormatRatio(minPaged))
+		}
 	}
 	return o, true
 }
@@ -173,7 +201,16 @@ func (r *reader) foreignKey(k *yaml.Node, kind string) {
 	if own := kindKeys[kind].allowed; len(own) > 0 {
 		takes = "takes " + strings.Join(own, ", ")
 	}
-	r.fault(k, "%s belongs to %s; an SLO of kind %s %s", k.Value, strings.Join(owners, " and "), kind, takes)
+	r.fault(k, "%s belongs to %s; an SLO of kind %s %s", k.Value, allOf(owners), kind, takes)
+}
+
+// allOf lists names as a sentence does: a, b and c.
+func allOf(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // target reads an objective: a share that leaves some budget and asks for something.
@@ -212,6 +249,57 @@ func (r *reader) threshold(f *File, n *yaml.Node, what string) time.Duration {
 	}
 	return d
 }
+
+// abstention checks the keys of an abstention SLO that only go together.
+func (r *reader) abstention(of entry, what string, found map[string]entry) {
+	if _, ok := found["correct"]; ok {
+		if _, ok := found["evaluations"]; !ok {
+			r.fault(of.key, "evaluations is missing in %s; correct needs it, such as %s", what, keyExamples["evaluations"])
+		}
+		return
+	}
+	for _, name := range []string{"evaluations", "combine", "wait", "expected_coverage"} {
+		if e, ok := found[name]; ok {
+			r.fault(e.key, "%s: %s says which answers are correct; say how many should be, such as correct: 95%%", what, name)
+			return
+		}
+	}
+}
+
+// CorrectnessSuffix ends the name of the SLO that an abstention SLO with
+// correct brings along.
+const CorrectnessSuffix = "_correctness"
+
+// amongAnswered is the correctness SLO over the runs that an abstention SLO
+// finds answered: both stand in one place of the file, and each has its budget.
+func (o *Objective) amongAnswered() Objective {
+	c := *o
+	c.Name, c.SLI, c.Target, c.Correct = o.Name+CorrectnessSuffix, "correctness", o.Correct, Decimal{}
+	c.ProviderFaults = ProviderFaultsBlame // an answered run did not fail
+	source := `run.outcome == "answered"`
+	if o.When != nil {
+		source = "(" + o.When.Source + ") && " + source
+	}
+	c.When, _ = Compile(source) // both halves compile by themselves
+	return c
+}
+
+// deadline reads a duration, or the name of the attribute that says it.
+func (r *reader) deadline(f *File, n *yaml.Node, what string) (d Deadline) {
+	if r.resolve(n).Kind != yaml.MappingNode {
+		d.After = r.threshold(f, n, what)
+		return d
+	}
+	found := r.mapping(n, what, deadlineExample, []key{
+		{"attribute", func(v *yaml.Node, what string) { d.Attribute, _ = r.text(v, what) }},
+	})
+	if _, ok := found["attribute"]; !ok && found != nil {
+		r.fault(n, "%s names no attribute; write a duration such as 60s, or %s", what, deadlineExample)
+	}
+	return d
+}
+
+const deadlineExample = "{attribute: app.deadline}"
 
 const maxDescription = 1050 // characters; what other formats allow
 

@@ -153,6 +153,19 @@ func modelNames(model string) func(yield func(string) bool) {
 	}
 }
 
+// SameModel says whether two names may be those of one model: they are the same
+// but for provider and region prefixes, versions and dates.
+func SameModel(a, b string) bool {
+	for x := range modelNames(a) {
+		for y := range modelNames(b) {
+			if x == y {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func withoutPrefixes(name string) string {
 	if rest, ok := strings.CutPrefix(name, "arn:aws"); ok {
 		// arn:aws:bedrock:REGION:ACCOUNT:foundation-model/NAME or …inference-profile/NAME

@@ -110,6 +110,11 @@ func (s *Set) AttributeNames() []string {
 		for _, d := range f.Dimensions {
 			names = append(names, d.Attribute)
 		}
+		for i := range f.SLOs {
+			if a := f.SLOs[i].Deadline.Attribute; a != "" {
+				names = append(names, a)
+			}
+		}
 		for _, p := range f.programs() {
 			names = append(names, p.Attributes...)
 		}

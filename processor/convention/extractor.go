@@ -210,6 +210,9 @@ func (f *Facts) settle(r *reading, s ptrace.Span) {
 	if len(r.evaluations) > 0 || r.mask[slotFeedback] != 0 {
 		r.evaluate(f, s)
 	}
+	if f.Fault != NoFault && (f.Failure != FailureError || f.Class != Transient) {
+		f.Fault = NoFault
+	}
 	switch f.Failure {
 	case failureControl:
 		f.Failed, f.Class, f.Failure = false, ClassNone, FailureNone

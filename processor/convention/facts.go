@@ -133,9 +133,12 @@ type Facts struct {
 	TentativeOf string
 
 	// Model calls, and usage that agents repeat.
-	ModelName  string
-	ResponseID uint64 // hash; 0 none. Two spans with the same one are the same call.
-	Usage      Usage
+	ModelName string
+	// Requested and Provider tell apart models as they were asked for and their
+	// providers within one run; 0 not said.
+	Requested, Provider uint16
+	ResponseID          uint64 // hash; 0 none. Two spans with the same one are the same call.
+	Usage               Usage
 	// Lifetime: Usage is a total over the agent object's whole life and must not be used.
 	Lifetime   bool
 	CostUSD    float64 // NaN when not carried
@@ -197,6 +200,8 @@ type Facts struct {
 	Class      Class   // of the failure
 	Failure    Failure // what the error text or value says beyond
 	CallerGone bool    // the caller went away: HTTP 499, client closed request
+	// Fault is the provider's trouble that a failed model call tells of.
+	Fault ProviderFault
 
 	Evaluations []Evaluation
 	// Attributes that the files ask for (dimensions, match, CEL), in span

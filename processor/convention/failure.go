@@ -26,6 +26,7 @@ var classRules = []classRule{
 		"resource_exhausted", "temporarily", "try again later", "unavailable", "econnreset", "econnrefused", "econnaborted", "epipe",
 		"eai_again", "connection reset", "connection refused", "connection error", "connectionerror", "connection closed",
 		"connection aborted", "connecterror", "socket hang up", "network error", "fetch failed", "apiconnectionerror",
+		"circuit breaker", "circuitbreaker", "circuit open", "circuit is open", "brokencircuit", "callnotpermitted",
 		"internal server error", "internalservererror", "bad gateway", "gateway time", "service error", "server had an error",
 		"remotedisconnected", "incompleteread"}},
 	{BadArgs, noToolWords},
@@ -77,6 +78,8 @@ func classify(s string, found match) Class {
 }
 
 const exactRules = 2
+
+const usedUp = 0 // the row of used-up quotas
 
 // unknownTool: "unknown tool x", or "Tool 'x' not found".
 func unknownTool(found match) bool {
@@ -148,15 +151,16 @@ var failureRules = []failureRule{
 		[]string{"aborted", "abort", "error: aborted", "cancelled", "canceled", "abandoned", "interrupted"}},
 }
 
-// match is what one pass over a text finds: the first rows of the two tables
+// match is what one pass over a text finds: the first rows of the tables
 // that have a word in it.
 type match struct {
-	class, failure uint8 // len(table) none
-	tool, missing  bool
-	noTool         bool
+	class, failure, fault uint8 // len(table) none
+	tool, missing, noTool bool
 }
 
-// words finds the words of both tables in one pass over a text: by the two
+var noMatch = match{class: uint8(len(classRules)), failure: uint8(len(failureRules)), fault: uint8(len(faultRules))}
+
+// words finds the words of all tables in one pass over a text: by the two
 // bytes that a word begins with.
 type words struct {
 	heads [1 << 10]uint16 // place of the first word plus one; 0 none
@@ -164,11 +168,9 @@ type words struct {
 }
 
 type errorWord struct {
-	text           string
-	class, failure uint8
-	tool, missing  bool
-	noTool         bool
-	next           uint16 // of the same head, as in heads
+	text string
+	match
+	next uint16 // of the same head, as in heads
 }
 
 var errorWords = newWords()
@@ -177,26 +179,31 @@ func headOf(a, b byte) int { return (int(a)*33 ^ int(b)) & (1<<10 - 1) }
 
 func newWords() *words {
 	w := &words{}
-	none := match{class: uint8(len(classRules)), failure: uint8(len(failureRules))}
-	add := func(x errorWord) {
-		h := headOf(x.text[0], x.text[1])
-		x.next = w.heads[h]
+	add := func(text string, means func(*match)) {
+		h := headOf(text[0], text[1])
+		x := errorWord{text: text, match: noMatch, next: w.heads[h]}
+		means(&x.match)
 		w.list = append(w.list, x)
 		w.heads[h] = uint16(len(w.list))
 	}
 	for i, rule := range classRules {
 		for _, text := range rule.words {
-			add(errorWord{text: text, class: uint8(i), failure: none.failure, noTool: slices.Contains(noToolWords, text)})
+			add(text, func(m *match) { m.class, m.noTool = uint8(i), slices.Contains(noToolWords, text) })
 		}
 	}
 	for i, rule := range failureRules {
 		for _, text := range rule.words {
-			add(errorWord{text: text, class: none.class, failure: uint8(i)})
+			add(text, func(m *match) { m.failure = uint8(i) })
 		}
 	}
-	add(errorWord{text: "tool ", class: none.class, failure: none.failure, tool: true})
+	for i, rule := range faultRules {
+		for _, text := range rule.words {
+			add(text, func(m *match) { m.fault = uint8(i) })
+		}
+	}
+	add("tool ", func(m *match) { m.tool = true })
 	for _, text := range []string{"not found", "does not exist"} {
-		add(errorWord{text: text, class: none.class, failure: none.failure, missing: true})
+		add(text, func(m *match) { m.missing = true })
 	}
 	return w
 }
@@ -225,7 +232,7 @@ func hasFolded(s, lower string) bool {
 }
 
 func (w *words) find(s string) match {
-	m := match{class: uint8(len(classRules)), failure: uint8(len(failureRules))}
+	m := noMatch
 	if s == "" {
 		return m
 	}
@@ -235,7 +242,7 @@ func (w *words) find(s string) match {
 		for p := w.heads[headOf(a, b)]; p != 0; {
 			x := &w.list[p-1]
 			if hasFolded(s[i-1:], x.text) {
-				m.class, m.failure = min(m.class, x.class), min(m.failure, x.failure)
+				m.class, m.failure, m.fault = min(m.class, x.class), min(m.failure, x.failure), min(m.fault, x.fault)
 				m.tool, m.missing = m.tool || x.tool, m.missing || x.missing && m.tool
 				m.noTool = m.noTool || x.noTool
 			}
@@ -283,12 +290,19 @@ func (f *Facts) blame(s string) {
 		s = s[:maxErrorText]
 	}
 	found := errorWords.find(s)
+	if f.Kind == Model {
+		f.Fault = f.Fault.or(providerFault(s, found))
+	}
 	if failure := failureOf(s, found); failure != FailureNone && f.Failure <= FailureError {
 		f.Failure = failure
 	}
 	switch f.Class {
 	case ClassNone, Unclassified:
 		f.Class = classify(s, found)
+	case Transient:
+		if found.class == usedUp { // a quota that is used up comes as a rate limit
+			f.Class = Unrecoverable
+		}
 	case Unrecoverable:
 		if unknownTool(found) { // not found, but it was the tool that was not
 			f.Class = BadArgs

@@ -5,7 +5,7 @@ import (
 )
 
 func (f *Facts) readModel(r *reading) {
-	f.ModelName = r.text(slotModel)
+	f.readModelName(r)
 	f.ResponseID = identity(r.text(slotResponseID))
 	f.readUsage(r)
 	if v, ok := r.get(slotFinish); ok {
@@ -29,6 +29,28 @@ func (f *Facts) readModel(r *reading) {
 		}
 	}
 	f.readOffered(r)
+}
+
+// readModelName takes the model that answered, else the one that was asked for;
+// each as the span's own vocabulary has it, if that does.
+func (f *Facts) readModelName(r *reading) {
+	requested := r.text(slotRequested)
+	switch own := r.mask[slotModel]&r.own != 0; {
+	case own || requested == "" || r.mask[slotRequested]&r.own == 0:
+		f.ModelName = r.text(slotModel)
+	}
+	if f.ModelName == "" {
+		f.ModelName = requested
+	}
+	f.Requested, f.Provider = shortHash(requested), shortHash(r.text(slotProvider))
+}
+
+// shortHash tells apart the few models and providers of one run; 0 of no text.
+func shortHash(s string) uint16 {
+	if s == "" {
+		return 0
+	}
+	return uint16(hashText(s)>>48) | 1
 }
 
 func (f *Facts) readOffered(r *reading) {

@@ -18,6 +18,8 @@ var openInferenceVocabulary = vocabulary{
 
 		{"llm.model_name", slotModel, 0},
 		{"embedding.model_name", slotModel, 1},
+		{"llm.provider", slotProvider, 0},
+		{"llm.system", slotProvider, 1},
 		{"llm.token_count.prompt", slotInput, 0},
 		{"llm.token_count.prompt_details.cache_read", slotCacheRead, 0},
 		{"llm.token_count.prompt_details.cache_input", slotCacheRead, 1},

@@ -17,7 +17,9 @@ var otelGenAIVocabulary = vocabulary{
 		{"gen_ai.invocation.is_nested", slotNested, 0},
 
 		{"gen_ai.response.model", slotModel, 0},
-		{"gen_ai.request.model", slotModel, 1},
+		{"gen_ai.request.model", slotRequested, 0},
+		{"gen_ai.provider.name", slotProvider, 0},
+		{"gen_ai.system", slotProvider, 1},
 		{"gen_ai.response.id", slotResponseID, 0},
 		{"gen_ai.usage.input_tokens", slotInput, 0},
 		{"gen_ai.usage.prompt_tokens", slotInput, 1},

@@ -18,7 +18,8 @@ var vercelVocabulary = vocabulary{
 		{"ai.telemetry.functionId", slotAgentName, 0},
 
 		{"ai.response.model", slotModel, 0},
-		{"ai.model.id", slotModel, 1},
+		{"ai.model.id", slotRequested, 0},
+		{"ai.model.provider", slotProvider, 0},
 		{"ai.response.id", slotResponseID, 0},
 		{"ai.usage.inputTokens", slotInput, 0},
 		{"ai.usage.promptTokens", slotInput, 1},

@@ -17,6 +17,8 @@ const (
 	slotNested
 
 	slotModel
+	slotRequested // the model that was asked for, where the one that answered has a key of its own
+	slotProvider
 	slotResponseID
 	slotInput
 	slotCacheRead

@@ -28,6 +28,7 @@ type assembly struct {
 	responses     map[uint64]bool // of calls, once they are many
 	uses          []int32         // spans whose usage counts
 	calledBy      []int32         // span of each run.Tools entry
+	asking        map[uint64]bool // messages that tools were called by, once asked for
 	storage       [64]int32
 }
 
@@ -84,6 +85,9 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 	if r.Outcome == slo.Cancelled {
 		b.spare()
 	}
+	b.spend()
+	b.providers()
+	r.CallerLeft = b.callerLeft()
 	if a.handler.Marker != nil && b.file != nil && r.Outcome != slo.Lost {
 		if o, ok := a.handler.Marker(b.file, r); ok && markable(o, r.Outcome) {
 			r.Outcome, r.OutcomeReason = o, "marker"

@@ -465,3 +465,20 @@ func (b *assembly) callerGone() bool {
 	}
 	return false
 }
+
+// callerLeft is when the caller went away: the end of the first span above the
+// root that tells so, for a server's span of a request ends when its client
+// closes it; else the end of a root that was cancelled. 0 not said.
+func (b *assembly) callerLeft() (at uint64) {
+	for i := b.lastRoot(); i >= 0; i = b.spans[i].parent {
+		if s := &b.spans[i]; s.CallerGone && s.timed() && (at == 0 || s.End < at) {
+			at = s.End
+		}
+	}
+	if at == 0 && b.run.Outcome == slo.Cancelled && b.this.root >= 0 {
+		if root := &b.spans[b.lastRoot()]; root.timed() {
+			at = root.End
+		}
+	}
+	return at
+}

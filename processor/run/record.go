@@ -59,6 +59,8 @@ const (
 	fAsked
 	fStub
 	fByMessage
+	fRequested
+	fFault
 )
 
 const traceMix = 0x9e3779b97f4a7c15
@@ -123,6 +125,8 @@ func flagsOf(f *convention.Facts) uint64 {
 		bit(f.AskedCount != 0, fAsked) |
 		bit(f.ByMessage, fByMessage) |
 		bit(f.StubAtLimit, fStub) |
+		bit(f.Requested|f.Provider != 0, fRequested) |
+		bit(f.Fault != convention.NoFault, fFault) |
 		bit(f.Convention != "", fConvention) |
 		bit(f.Tentative != convention.Other, fTentative)
 }
@@ -232,6 +236,12 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	if flags&fByMessage != 0 {
 		b = g.appendMessages(b, f, in)
 	}
+	if flags&fRequested != 0 {
+		b = binary.LittleEndian.AppendUint32(b, uint32(f.Requested)<<16|uint32(f.Provider))
+	}
+	if flags&fFault != 0 {
+		b = append(b, byte(f.Fault))
+	}
 	if flags&fAttributes != 0 {
 		b = appendCount(b, uint64(len(f.Attributes)))
 		for _, a := range f.Attributes {
@@ -326,6 +336,16 @@ func (r *reader) u64() uint64 {
 	}
 	v := binary.LittleEndian.Uint64(r.b)
 	r.b = r.b[8:]
+	return v
+}
+
+func (r *reader) u32() uint32 {
+	if len(r.b) < 4 {
+		r.bad = true
+		return 0
+	}
+	v := binary.LittleEndian.Uint32(r.b)
+	r.b = r.b[4:]
 	return v
 }
 
@@ -487,6 +507,13 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		if has(fByMessage) {
 			s.ByMessage = true
 			r.messages(&s.Facts, str)
+		}
+		if has(fRequested) {
+			asked := r.u32()
+			s.Requested, s.Provider = uint16(asked>>16), uint16(asked)
+		}
+		if has(fFault) {
+			s.Fault = convention.ProviderFault(min(r.byte(), byte(convention.Unavailable)))
 		}
 		if has(fAttributes) {
 			n := r.uvarint()

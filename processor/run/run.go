@@ -51,11 +51,25 @@ type Run struct {
 	Outcome       slo.Outcome
 	OutcomeReason string // such as paused, max_turns, root_ended_early
 
+	// CallerLeft is when the caller went away, Unix nanoseconds, as a span above
+	// the root or the root itself says; 0 not said.
+	CallerLeft uint64
+
 	ModelCalls *int // nil when there is no model span
 	Usage      convention.Usage
 	Models     []ModelUsage // by model, in order of first call
 	CostUSD    *float64     // nil when not known whole
 	KnownUSD   float64      // the part that is known; a lower bound of the cost
+
+	// Spend is what the model calls took, in order of start.
+	Spend []Spend
+	// Faults are the model calls that failed for trouble at their provider, in
+	// order of start, and Failovers how many of them were followed by a call to
+	// another model or provider.
+	Faults    []ProviderFault
+	Failovers int
+	// EndedByProvider: such a call was the last thing that an error ended.
+	EndedByProvider bool
 
 	// Tools are the executed tool calls in order of start, of every role.
 	Tools []ToolCall
@@ -83,6 +97,21 @@ type ModelUsage struct {
 	Calls   int
 	Usage   convention.Usage
 	CostUSD *float64 // explicit, or price × tokens; nil when not known
+}
+
+// ProviderFault is a model call that failed for trouble at its provider.
+type ProviderFault struct {
+	Model      string
+	Fault      convention.ProviderFault
+	Start, End uint64
+}
+
+// Spend is what one model call took.
+type Spend struct {
+	Message    uint64 // as [ToolCall.Message] of the calls that it asked for
+	Start, End uint64
+	Tokens     int64   // input and output; convention.Unknown when not carried
+	USD        float64 // NaN when not known
 }
 
 // Role is what a tool call is to the run.

@@ -45,7 +45,9 @@ type marks struct {
 	priced    bool // its own word on the cost counts
 	costBelow bool // a span below says its cost
 	sibling   bool // a tool whose sub-agent is not below it
-	offTrunk  bool // below a tool or guardrail: not on the run's own path
+	// faultBelow: a span of the same model call below tells of the provider's trouble.
+	faultBelow bool
+	offTrunk   bool // below a tool or guardrail: not on the run's own path
 }
 
 var unrelated = kin{parent: -1, child: -1, next: -1, top: -1, run: -1}

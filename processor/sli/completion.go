@@ -3,10 +3,10 @@ package sli
 import "github.com/agentslo/agentslo/slo"
 
 // completion: did the run come to an end that its agent may be proud of?
-func completion(_ *slo.Objective, s *subject) Result {
+func completion(o *slo.Objective, s *subject) Result {
 	switch {
 	case failed(s.Outcome):
-		return badFor(s.outcomeReason())
+		return s.forgive(o, badFor(s.outcomeReason()), s.EndedByProvider)
 	case s.Outcome == slo.Cancelled:
 		return excludedFor(Cancelled)
 	case s.Outcome == slo.OutcomeUnknown:

@@ -11,7 +11,7 @@ func correctness(o *slo.Objective, s *subject) Result {
 	case failed(s.Outcome) && sampled:
 		return excludedFor(s.outcomeReason())
 	case failed(s.Outcome):
-		return badFor(s.outcomeReason())
+		return s.forgive(o, badFor(s.outcomeReason()), s.EndedByProvider)
 	case s.Outcome == slo.Abstained, s.Outcome == slo.Escalated, s.Outcome == slo.Cancelled:
 		return excludedFor(s.outcomeReason())
 	}

@@ -22,9 +22,9 @@ func latency(o *slo.Objective, s *subject) Result {
 		if plain == "" {
 			plain = TooSlow
 		}
-		return badFor(plain).value(measured)
+		return s.forgive(o, badFor(plain).value(measured), s.lateByProvider(o, *measured))
 	case measured == nil && o.Measure != slo.MeasureFirstToken && s.SoFar > threshold:
-		return badFor(TooSlow).value(&s.SoFar)
+		return s.forgive(o, badFor(TooSlow).value(&s.SoFar), s.lateByProvider(o, s.SoFar))
 	case measured == nil:
 		return unknownFor(missing)
 	}
@@ -36,4 +36,14 @@ func latency(o *slo.Objective, s *subject) Result {
 		return excludedFor(s.outcomeReason()).value(measured)
 	}
 	return goodRun().because(plain).value(measured)
+}
+
+// lateByProvider says whether the run would have been in time without the model
+// calls that failed for trouble at their provider.
+func (s *subject) lateByProvider(o *slo.Objective, measured float64) bool {
+	until := s.End
+	if o.Measure == slo.MeasureFirstToken {
+		until = s.Start + uint64(measured*1e9)
+	}
+	return measured-s.lostToProvider(until) <= o.Threshold.Seconds()
 }

@@ -41,6 +41,9 @@ const (
 	NoFirstToken   = "no_first_token"
 	TooExpensive   = "too_expensive"
 	CostUnknown    = "cost_unknown"
+	CallerGone     = "caller_gone"
+	DeadlinePassed = "deadline_passed"
+	ProviderFault  = "provider_fault"
 
 	// Of tools.
 	NoCall             = "no_call"
@@ -63,8 +66,8 @@ type Reason struct {
 // Reasons lists every reason that Evaluate may give, beside the names of the
 // file's exclusions.
 var Reasons = []Reason{
-	{Abstained, []slo.Verdict{slo.Good, slo.Excluded}, "the agent declined to answer"},
-	{Escalated, []slo.Verdict{slo.Good, slo.Excluded}, "the run was handed to a person"},
+	{Abstained, []slo.Verdict{slo.Good, slo.Bad, slo.Excluded}, "the agent declined to answer"},
+	{Escalated, []slo.Verdict{slo.Good, slo.Bad, slo.Excluded}, "the run was handed to a person"},
 	{Paused, []slo.Verdict{slo.Good, slo.Excluded}, "the run waits for an approval or a tool of the caller"},
 	{Cancelled, []slo.Verdict{slo.Excluded}, "the caller went away or aborted the run"},
 	{StoppedNoProgress, []slo.Verdict{slo.Bad, slo.Excluded}, "something stopped the run because it went nowhere"},
@@ -95,6 +98,9 @@ var Reasons = []Reason{
 	{NoFirstToken, []slo.Verdict{slo.Unknown}, "the time to the first token is not emitted"},
 	{TooExpensive, []slo.Verdict{slo.Bad}, "what is known of the cost is above max_usd"},
 	{CostUnknown, []slo.Verdict{slo.Unknown}, "a part of the cost is not known"},
+	{CallerGone, []slo.Verdict{slo.Bad}, "work began after the caller had gone away"},
+	{ProviderFault, []slo.Verdict{slo.Excluded}, "bad only for trouble at the model provider, and provider_faults is exclude"},
+	{DeadlinePassed, []slo.Verdict{slo.Bad}, "work began after the deadline had passed"},
 
 	{NoCall, []slo.Verdict{slo.Bad}, "answered without calling an evidence tool first"},
 	{AllCallsFailed, []slo.Verdict{slo.Bad}, "no evidence call before the answer succeeded"},

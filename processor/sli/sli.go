@@ -40,6 +40,8 @@ var Kinds = []Kind{
 	{"cost", "US dollars; a lower bound when only a part is known", cost},
 	{"tool_free", "successful evidence calls before the answer", toolFree},
 	{"no_progress", "how often the most repeated call was seen", noProgress},
+	{"abstention", "", abstention},
+	{"abandoned_spend", "seconds of work after the caller left or the deadline passed", abandonedSpend},
 	{"custom", "", custom},
 }
 

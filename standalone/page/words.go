@@ -119,6 +119,10 @@ func sentence(o *slo.Objective) string {
 		return share + "rest their answer on a tool call that worked"
 	case "no_progress":
 		return share + "do not go in circles"
+	case "abstention":
+		return share + "are answered"
+	case "abandoned_spend":
+		return share + "begin nothing once nobody waits"
 	case "custom":
 		if o.Good != nil {
 			return share + "satisfy " + o.Good.Source
