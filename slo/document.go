@@ -326,6 +326,9 @@ func (r *reader) runDuration(v *yaml.Node, what string, to *time.Duration) {
 
 const maxKeep = 1000
 
+// sourceKeys are the keys of a dimension that say where its value comes from.
+var sourceKeys = [...]string{FromAttribute: "attribute", FromBaggage: "baggage", FromResource: "resource"}
+
 func (r *reader) dimensions(n *yaml.Node, what string) []Dimension {
 	const example = "{version: {attribute: service.version, keep: 20}}"
 	entries, _ := r.entries(n, what, example)
@@ -337,14 +340,26 @@ func (r *reader) dimensions(n *yaml.Node, what string) []Dimension {
 		}
 		found := r.mapping(e.value, "dimension "+clip(d.Name), "{attribute: service.version, keep: 20}", []key{
 			{"attribute", func(v *yaml.Node, what string) { d.Attribute, _ = r.text(v, what) }},
+			{"baggage", func(v *yaml.Node, what string) { d.Attribute, _ = r.text(v, what) }},
+			{"resource", func(v *yaml.Node, what string) { d.Attribute, _ = r.text(v, what) }},
 			{"keep", func(v *yaml.Node, what string) {
 				if i, ok := r.integer(v, what, 1, maxKeep); ok {
 					d.Keep = i
 				}
 			}},
 		})
-		if _, ok := found["attribute"]; !ok && found != nil {
-			r.fault(e.key, "dimension %s: attribute is missing; add it, such as %s", clip(d.Name), "attribute: service.version")
+		var sources []string
+		for source, name := range sourceKeys {
+			if _, ok := found[name]; ok {
+				sources, d.Source = append(sources, name), Source(source)
+			}
+		}
+		switch {
+		case found == nil:
+		case len(sources) == 0:
+			r.fault(e.key, "dimension %s: attribute is missing; add it, such as attribute: service.version (or baggage: tenant, resource: service.version)", clip(d.Name))
+		case len(sources) > 1:
+			r.fault(found[sources[1]].key, "dimension %s: its value comes from one place, not from %s", clip(d.Name), strings.Join(sources, " and "))
 		}
 		dimensions = append(dimensions, d)
 	}

@@ -88,8 +88,31 @@ type Runs struct {
 // Dimension is one attribute that splits an extra family of event counters.
 type Dimension struct {
 	Name      string // label name
-	Attribute string
-	Keep      int // newest values kept; the others fold into [OverflowValue]
+	Attribute string // or the key of the baggage entry
+	Keep      int    // newest values kept; the others fold into [OverflowValue]
+	Source    Source
+}
+
+// Source says where a dimension's value is looked for.
+type Source uint8
+
+const (
+	FromAttribute Source = iota // attributes of spans, then of their resources
+	FromBaggage                 // span attributes that are copies of baggage entries
+	FromResource                // resource attributes only
+)
+
+// baggagePrefix is what some instrumentations put before the key of a baggage
+// entry that they copy to spans; others copy it under the key alone.
+const baggagePrefix = "baggage."
+
+// AttributeNames are the attributes that may hold the value; the first one that
+// is there does.
+func (d Dimension) AttributeNames() []string {
+	if d.Source == FromBaggage {
+		return []string{baggagePrefix + d.Attribute, d.Attribute}
+	}
+	return []string{d.Attribute}
 }
 
 // OverflowValue is the label value for everything above a cap.
@@ -180,6 +203,10 @@ type Objective struct {
 	Correct        Decimal        // abstention: share of the answers; 0 not asked for
 	Deadline       Deadline       // abandoned_spend
 	Grace          time.Duration  // abandoned_spend; default 5s
+
+	// Scope and Tools belong to completion and latency.
+	Scope Scope    // default run
+	Tools []string // of scope tool: globs over the tools that count; see [Objective.NamesTool]
 }
 
 // ProviderFaults says whether trouble at a model provider counts against an SLO.

@@ -15,10 +15,10 @@ import (
 var kindKeys = map[string]struct {
 	allowed, required []string
 }{
-	"completion":  {[]string{"provider_faults"}, nil},
+	"completion":  {slices.Concat([]string{"provider_faults"}, scopeKeys), nil},
 	"correctness": {[]string{"evaluations", "combine", "wait", "expected_coverage", "provider_faults"}, []string{"evaluations"}},
 	"grounding":   {[]string{"evaluations", "combine", "wait", "expected_coverage"}, []string{"evaluations"}},
-	"latency":     {[]string{"threshold", "measure", "provider_faults"}, []string{"threshold"}},
+	"latency":     {slices.Concat([]string{"threshold", "measure", "provider_faults"}, scopeKeys), []string{"threshold"}},
 	"cost":        {[]string{"max_usd"}, []string{"max_usd"}},
 	"tool_free":   {},
 	"no_progress": {[]string{"repeats", "per_tool"}, nil},
@@ -58,7 +58,7 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 	o := Objective{
 		Name: e.key.Value, Line: e.key.Line, Col: e.key.Column, Alert: AlertPage,
 		Combine: CombineAll, Wait: time.Hour, ExpectedCoverage: one, Measure: MeasureRun, Repeats: 3,
-		ProviderFaults: ProviderFaultsBlame, Grace: 5 * time.Second,
+		ProviderFaults: ProviderFaultsBlame, Grace: 5 * time.Second, Scope: ScopeRun,
 	}
 	if err := CheckName(o.Name); err != nil {
 		r.fault(e.key, "slos: %q: %s", clip(o.Name), err)
@@ -122,6 +122,8 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 				o.Grace = d
 			}
 		}},
+		{"scope", func(v *yaml.Node, what string) { r.scope(&o, v, what) }},
+		{"tools", func(v *yaml.Node, what string) { o.Tools, _ = r.globs(v, what, `["search_*"]`) }},
 	}
 	kind, known := kindKeys[o.SLI]
 	var foreign []entry
@@ -138,7 +140,11 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 		if !known || slices.Contains(kind.allowed, k.name) {
 			keys = append(keys, k)
 		} else if i := slices.IndexFunc(entries, func(e entry) bool { return e.key.Value == k.name }); i >= 0 {
-			r.foreignKey(entries[i].key, o.SLI)
+			if k.name == "scope" {
+				r.foreignScope(entries[i].key, o.SLI)
+			} else {
+				r.foreignKey(entries[i].key, o.SLI)
+			}
 			foreign = append(foreign, entries[i])
 		}
 	}
@@ -152,6 +158,10 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 		if _, ok := found[name]; !ok {
 			r.fault(e.key, "%s is missing in %s; add it, such as %s", name, what, keyExamples[name])
 		}
+	}
+	r.checkScope(&o, found)
+	if _, ok := found["alert"]; !ok && o.OfSteps() {
+		o.Alert = AlertTicket // the steps of one run fail together, which is no reason to wake anybody
 	}
 	if o.SLI == "abstention" {
 		r.abstention(e, what, found)

@@ -174,6 +174,34 @@ func TestEveryKeyArrives(t *testing.T) {
 	}
 }
 
+func TestScopesArrive(t *testing.T) {
+	set, err := slo.Load("testdata/scopes.good.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := set.Files[0]
+	runs, calls, search, agents := f.Objective("completion"), f.Objective("tool_calls"), f.Objective("search"), f.Objective("sub_agents")
+	for what, ok := range map[string]bool{
+		"run is no step":             runs.Scope == slo.ScopeRun && !runs.OfSteps() && runs.Alert == slo.AlertPage,
+		"steps do not page unasked":  calls.Alert == slo.AlertTicket && agents.Alert == slo.AlertTicket,
+		"asked they do":              search.Alert == slo.AlertPage,
+		"tool calls":                 calls.Scope == slo.ScopeTool && calls.OfSteps() && !calls.NamesTool("search_docs"),
+		"tools":                      search.NamesTool("search_docs") && !search.NamesTool("research"),
+		"sub-agents":                 agents.Scope == slo.ScopeAgent && agents.OfSteps() && agents.When != nil,
+		"the file's scopes":          f.HasScope(slo.ScopeAgent) && f.HasScope(slo.ScopeTool),
+		"an SLO says none by itself": set.Files[0].SLOs[0].Tools == nil,
+	} {
+		if !ok {
+			t.Errorf("%s: did not arrive", what)
+		}
+	}
+	// Baggage is copied to spans under its key, or with a prefix.
+	want := []string{"app.plan", "baggage.tenant", "service.version", "tenant"}
+	if got := set.AttributeNames(); !slices.Equal(got, want) {
+		t.Errorf("attributes %v, want %v", got, want)
+	}
+}
+
 func TestTemplatesHaveOneSpelling(t *testing.T) {
 	set, err := slo.Load("testdata/expressions.good.yaml")
 	if err != nil {

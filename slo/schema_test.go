@@ -198,7 +198,7 @@ func TestSchemaAgreesOnValues(t *testing.T) {
 		"dimensions: {'%s': {attribute: x}}":        {"version", "a.b", "pod", "job", "severity", "__x", "service"},
 		"dimensions: {x: {attribute: %s}}":          texts,
 		"dimensions: {x: {attribute: a, keep: %s}}": integers,
-		"dimensions: {x: %s}":                       {"{}", "a", "~", "{keep: 1}"},
+		"dimensions: {x: %s}":                       {"{}", "a", "~", "{keep: 1}", "{baggage: a}", "{resource: a, keep: 5}", "{baggage: a, resource: b}", "{attribute: a, baggage: a}"},
 		"exclude: %s":                               {"[]", "[{name: a, when: 'true'}]", "[{name: a}]", "[{when: 'true'}]", "[a]", "{}", "~"},
 		"exclude: [{name: %s, when: 'true'}]":       names,
 		"exclude: [{name: a, when: %s}]":            {"'true'", "true", "''", "5", "~"},
@@ -238,6 +238,9 @@ func TestSchemaAgreesOnValues(t *testing.T) {
 		"slos: {completion: {objective: 99%%, provider_faults: %s}}":                                              {"blame", "exclude", "ignore", "~", "true"},
 		"slos: {abandoned_spend: {objective: 99%%, grace: %s}}":                                                   durations,
 		"slos: {abandoned_spend: {objective: 99%%, deadline: %s}}\nruns: {max_age: 100w}":                         append(durations, "{attribute: a.b}", "{attribute: ''}", "{}", "{attribute: 5}", "{attribute: [a]}"),
+		"slos: {completion: {objective: 99%%, %s}}":                                                               {"scope: run", "scope: tool", "scope: agent", "scope: step", "scope: ~", "tools: [a]", "scope: tool, tools: [a]", "scope: tool, tools: a", "scope: agent, tools: [a]", "scope: run, tools: [a]", "scope: tool, measure: run", "scope: tool, provider_faults: blame", "scope: agent, provider_faults: exclude"},
+		"slos: {latency: {objective: 99%%, threshold: 1s, %s}}":                                                   {"scope: tool", "scope: agent, measure: run", "scope: agent, measure: first_token", "scope: run, measure: first_token", "tools: ['*']", "scope: tool, tools: [a, a]"},
+		"slos: {tool_free: {objective: 99%%, %s}}":                                                                {"scope: run", "scope: tool", "tools: [a]"},
 		"service: %s": names,
 	} {
 		for _, value := range values {

@@ -108,7 +108,7 @@ func (s *Set) AttributeNames() []string {
 		}
 		names = append(names, f.Runs.Key...)
 		for _, d := range f.Dimensions {
-			names = append(names, d.Attribute)
+			names = append(names, d.AttributeNames()...)
 		}
 		for i := range f.SLOs {
 			if a := f.SLOs[i].Deadline.Attribute; a != "" {
