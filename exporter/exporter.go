@@ -91,13 +91,18 @@ func (e *sloExporter) expect() {
 		if f.Environment == "" {
 			continue // it is that of the runs
 		}
-		for _, agent := range f.Agents {
-			if strings.ContainsAny(agent, `*?\`) {
+		for i := range f.SLOs {
+			o := &f.SLOs[i]
+			if !o.CountsRuns() {
 				continue
 			}
-			for i := range f.SLOs {
-				if f.SLOs[i].CountsRuns() {
-					e.book.Expect(f.Service, f.Environment, f.AgentLabel(agent), f.SLOs[i].Name)
+			agents := f.Agents
+			if o.OfSteps() {
+				agents = o.Agents // whoever makes the steps need not be the run's agent
+			}
+			for _, agent := range agents {
+				if !strings.ContainsAny(agent, `*?\`) {
+					e.book.Expect(f.Service, f.Environment, f.AgentLabel(agent), o.Name)
 				}
 			}
 		}

@@ -201,7 +201,7 @@ func (j *Judged) Summary() *summary.Summary {
 		if s.Dimensions == nil {
 			s.Dimensions = make(map[string]string, len(j.File.Dimensions))
 		}
-		s.Dimensions[d.Name] = r.Attributes[d.Attribute] // "" where the run has none: the sum over values is the whole
+		s.Dimensions[d.Name] = valueOf(d, r) // "" where the run has none: the sum over values is the whole
 	}
 	if !j.First {
 		return s
@@ -237,4 +237,18 @@ func (j *Judged) Summary() *summary.Summary {
 		}
 	}
 	return s
+}
+
+// valueOf is the run's value of a dimension, or "".
+func valueOf(d slo.Dimension, r *run.Run) string {
+	attributes := r.Attributes
+	if d.Source == slo.FromResource {
+		attributes = r.ResourceAttributes
+	}
+	for _, name := range d.AttributeNames() {
+		if v := attributes[name]; v != "" {
+			return v
+		}
+	}
+	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentslo/agentslo/processor/run"
+	"github.com/agentslo/agentslo/processor/sli"
 	"github.com/agentslo/agentslo/slo"
 )
 
@@ -57,6 +58,23 @@ type SLOReport struct {
 	Verdict string   `json:"verdict"`
 	Reason  string   `json:"reason"`
 	Value   *float64 `json:"value"`
+	// Steps counts the run's steps by verdict, for an SLO of steps; they are what
+	// it counts, and Verdict is the worst among them.
+	Steps map[string]int64 `json:"steps,omitempty"`
+}
+
+func stepReport(steps []sli.Step) map[string]int64 {
+	if steps == nil {
+		return nil
+	}
+	counts := make(map[string]int64, len(slo.Verdicts))
+	for _, v := range slo.Verdicts {
+		counts[v.String()] = 0
+	}
+	for i := range steps {
+		counts[steps[i].Verdict.String()] += steps[i].Count
+	}
+	return counts
 }
 
 // Report tells the run and the verdicts that came with it.
@@ -101,7 +119,7 @@ func (j *Judged) Report() Report {
 	u := r.Usage
 	out.Tokens = TokenReport{count(u.Input), count(u.CachedInput), count(u.CacheWrite), count(u.Output), count(u.Reasoning)}
 	for _, x := range j.Results {
-		out.SLOs[x.SLO] = SLOReport{x.Verdict.String(), x.Reason, rounded(x.Value, 1e9)}
+		out.SLOs[x.SLO] = SLOReport{x.Verdict.String(), x.Reason, rounded(x.Value, 1e9), stepReport(x.Steps)}
 	}
 	return out
 }

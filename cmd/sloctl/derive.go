@@ -162,7 +162,9 @@ func reportTable(set *slo.Set, reports []processor.Report) terminal.Table {
 				continue
 			}
 			text := x.Verdict
-			if x.Reason != "" {
+			if x.Steps != nil {
+				text = stepsText(x)
+			} else if x.Reason != "" {
 				text += " (" + x.Reason + ")"
 			}
 			row = append(row, terminal.Cell{Text: text, Colour: verdictColours[x.Verdict]})
@@ -170,6 +172,24 @@ func reportTable(set *slo.Set, reports []processor.Report) terminal.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// stepsText counts the run's steps: "3 good, 1 bad (transient)".
+func stepsText(x processor.SLOReport) string {
+	var parts []string
+	for _, v := range slo.Verdicts {
+		if n := x.Steps[v.String()]; n > 0 {
+			parts = append(parts, strconv.FormatInt(n, 10)+" "+v.String())
+		}
+	}
+	if len(parts) == 0 {
+		return "–"
+	}
+	text := strings.Join(parts, ", ")
+	if x.Verdict != slo.Good.String() && x.Reason != "" {
+		text += " (" + x.Reason + ")"
+	}
+	return text
 }
 
 func real(v *float64, digits int) string {

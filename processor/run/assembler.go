@@ -106,12 +106,14 @@ type Assembler struct {
 	handler   Handler
 	now       func() time.Time
 
-	keys      []bool // by attribute index: it is a run key
-	judges    bool   // some SLO waits for evaluations
-	shards    []*shard
-	registry  registry
-	responses responses
-	resources struct {
+	keys   []bool // by attribute index: it is a run key
+	judges bool   // some SLO waits for evaluations
+	// resourceDimensions: some file has a dimension of a resource.
+	resourceDimensions bool
+	shards             []*shard
+	registry           registry
+	responses          responses
+	resources          struct {
 		sync.RWMutex
 		m map[string]*resource
 	}
@@ -144,6 +146,7 @@ func New(settings Settings, files *slo.Set, extractor *convention.Extractor, han
 		}
 	}
 	for _, f := range files.Files {
+		a.resourceDimensions = a.resourceDimensions || slices.ContainsFunc(f.Dimensions, func(d slo.Dimension) bool { return d.Source == slo.FromResource })
 		for i := range f.SLOs {
 			a.judges = a.judges || len(f.SLOs[i].Evaluations) > 0
 		}

@@ -88,6 +88,9 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 	b.spend()
 	b.providers()
 	r.CallerLeft = b.callerLeft()
+	if b.lists.agents {
+		b.invocations()
+	}
 	if a.handler.Marker != nil && b.file != nil && r.Outcome != slo.Lost {
 		if o, ok := a.handler.Marker(b.file, r); ok && markable(o, r.Outcome) {
 			r.Outcome, r.OutcomeReason = o, "marker"
@@ -201,6 +204,32 @@ func (b *assembly) identify(names []string) {
 	}
 	for _, i := range b.this.members {
 		take(b.group.resources[b.spans[i].resource].attributes)
+	}
+	if b.resourceDimensions {
+		b.identifyResources(names)
+	}
+}
+
+// identifyResources finds the attributes that resources carry, whatever spans
+// say: the root's, then those of the spans above it, then of those below.
+func (b *assembly) identifyResources(names []string) {
+	r := b.run
+	r.ResourceAttributes = map[string]string{}
+	take := func(i int32) {
+		for _, at := range b.group.resources[b.spans[i].resource].attributes {
+			if at.Name >= len(names) {
+				continue
+			}
+			if _, ok := r.ResourceAttributes[names[at.Name]]; !ok {
+				r.ResourceAttributes[names[at.Name]] = at.Value
+			}
+		}
+	}
+	for i := b.first; i >= 0; i = b.spans[i].parent {
+		take(i)
+	}
+	for _, i := range b.this.members {
+		take(i)
 	}
 }
 

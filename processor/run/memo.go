@@ -47,12 +47,13 @@ type lists struct {
 	file   *slo.File // nil: the built-in lists
 	tools  memo[toolKind]
 	prices memo[rates]
+	agents bool // some SLO counts the work of sub-agents
 }
 
 func newLists(files *slo.Set) map[*slo.File]*lists {
 	all := map[*slo.File]*lists{nil: {}}
 	for _, f := range files.Files {
-		all[f] = &lists{file: f}
+		all[f] = &lists{file: f, agents: f.HasScope(slo.ScopeAgent)}
 	}
 	return all
 }

@@ -38,6 +38,9 @@ type Run struct {
 	Service, Environment, Agent string
 	Agents                      []string          // every agent that took part, the root's first
 	Attributes                  map[string]string // those that files ask for
+	// ResourceAttributes are those of them that resources carry. They are kept
+	// apart only where a file has a dimension of a resource.
+	ResourceAttributes map[string]string
 
 	HasRoot    bool
 	Start, End uint64 // Unix nanoseconds: the root's, or the extent of the spans
@@ -77,6 +80,9 @@ type Run struct {
 	// there is no span: whether they ran is not known.
 	Unseen     int
 	Retrievals []Retrieval // retrieval spans; calls of retrieval tools are in Tools
+	// Invocations are the work of sub-agents in order of start. They are looked
+	// for only where the file has an SLO of scope agent.
+	Invocations []Invocation
 	// ToolsOffered: some model call was offered tools; nil when not said.
 	ToolsOffered *bool
 	// ContentCaptured is false when arguments and results were not captured.

@@ -54,6 +54,18 @@ const (
 	RepeatedCall       = "repeated_call"
 	ContentNotCaptured = "content_not_captured"
 	CallsNotSeen       = "calls_not_seen"
+
+	// Of steps. A failed call's reason is the class of its failure.
+	Transient       = "transient"
+	BadArgs         = "bad_args"
+	Auth            = "auth"
+	Unrecoverable   = "unrecoverable"
+	Unclassified    = "unclassified"
+	CutShort        = "cut_short"
+	ToolNotCounted  = "not_counted"
+	WaitedForPerson = "waited_for_person"
+	HandedOff       = "handed_off"
+	NoSteps         = "no_steps"
 )
 
 // Reason documents one reason.
@@ -110,4 +122,15 @@ var Reasons = []Reason{
 	{RepeatedCall, []slo.Verdict{slo.Bad}, "the same call with the same result, too often"},
 	{CallsNotSeen, []slo.Verdict{slo.Unknown}, "the model asked for tools and went on, and no span says whether they ran"},
 	{ContentNotCaptured, []slo.Verdict{slo.Unknown}, "a tool was called often enough, and arguments or results are not captured"},
+
+	{Transient, []slo.Verdict{slo.Bad, slo.Excluded}, "the tool call failed; another try may succeed"},
+	{BadArgs, []slo.Verdict{slo.Bad, slo.Excluded}, "the tool call failed: its arguments were wrong"},
+	{Auth, []slo.Verdict{slo.Bad, slo.Excluded}, "the tool call failed: it was not allowed"},
+	{Unrecoverable, []slo.Verdict{slo.Bad, slo.Excluded}, "the tool call failed for good"},
+	{Unclassified, []slo.Verdict{slo.Bad, slo.Excluded}, "the tool call failed, and nothing says why"},
+	{CutShort, []slo.Verdict{slo.Excluded}, "the tool call was cut short: it has neither result nor failure"},
+	{ToolNotCounted, []slo.Verdict{slo.Excluded}, "the tool is on the uncounted list: what it says of itself is no success or failure"},
+	{WaitedForPerson, []slo.Verdict{slo.Excluded}, "the tool waited for a person"},
+	{HandedOff, []slo.Verdict{slo.Good}, "the sub-agent handed on to another agent"},
+	{NoSteps, []slo.Verdict{slo.Excluded}, "the run has no step that the SLO counts; it counts no event"},
 }

@@ -19,6 +19,10 @@ type Result struct {
 	Verdict slo.Verdict
 	Reason  string   // one of [Reasons] or an exclusion's name; "" for a plain good
 	Value   *float64 // what was measured, in the kind's unit (see [Kinds]); nil when not known
+	// Steps are not nil for an SLO that counts steps within runs, and each of
+	// them is an event. Verdict is then the worst among them, Value how many were
+	// bad, and neither is an event.
+	Steps []Step
 	// Pending: the verdict may still change with evaluations that come within
 	// the SLO's wait; Verdict is what it would be at the end of it.
 	Pending bool
@@ -92,7 +96,10 @@ func EvaluateOnly(f *slo.File, r *run.Run, names []string, over func(*slo.Object
 
 func (s *subject) result(o *slo.Objective, excluded string, final bool) Result {
 	result := Result{Verdict: slo.Excluded, Reason: excluded}
-	if excluded == "" {
+	switch {
+	case o.OfSteps():
+		result = s.steps(o, excluded)
+	case excluded == "":
 		result = judge(o, s)
 	}
 	result.SLO, result.Pending = o.Name, result.Pending && !final

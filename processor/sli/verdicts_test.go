@@ -457,6 +457,17 @@ func TestReasonsAreDocumented(t *testing.T) {
 			seen[row.reason][row.want] = true
 		}
 	}
+	for _, row := range stepTable {
+		for _, step := range append(row.want, Step{Verdict: row.whole, Reason: row.reason}) {
+			if step.Reason == "" || step.Reason == "load_test" {
+				continue
+			}
+			if seen[step.Reason] == nil {
+				seen[step.Reason] = map[slo.Verdict]bool{}
+			}
+			seen[step.Reason][step.Verdict] = true
+		}
+	}
 	documented := map[string]bool{}
 	for _, r := range Reasons {
 		if documented[r.Name] || r.Doc == "" {

@@ -79,6 +79,9 @@ func put(m pcommon.Map, s *Summary) {
 		if r.Value != nil && finite(*r.Value) {
 			m.PutDouble(n.value, *r.Value)
 		}
+		if r.Steps != nil {
+			putSteps(m.PutEmptySlice(attrSteps+r.SLO), r.Steps)
+		}
 	}
 	for _, name := range sortedKeys(s.Dimensions) {
 		m.PutStr(attrDimension+name, s.Dimensions[name])
@@ -116,6 +119,9 @@ func attributesOf(s *Summary) int {
 			n++
 		}
 		if s.Results[i].Value != nil {
+			n++
+		}
+		if s.Results[i].Steps != nil {
 			n++
 		}
 	}

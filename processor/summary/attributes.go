@@ -28,6 +28,7 @@ const (
 	attrVerdict     = "agentslo.verdict."
 	attrReason      = "agentslo.reason."
 	attrValue       = "agentslo.value."
+	attrSteps       = "agentslo.steps."
 	attrDimension   = "agentslo.dimension."
 	attrToolCalls   = "agentslo.tool_calls." // result, a dot, tool
 	attrTokens      = "agentslo.tokens."     // type, a dot, model
@@ -41,7 +42,7 @@ const (
 // Attribute documents one attribute of the summary span.
 type Attribute struct {
 	Name string // with <placeholders>
-	Type string // string, bool, int or double
+	Type string // string, bool, int, double or list of maps
 	Doc  string
 }
 
@@ -57,9 +58,10 @@ var Attributes = []Attribute{
 	{attrOutcome, "string", "how the run ended: `answered`, `abstained`, `escalated`, `stopped_no_progress`, `limit_reached`, `cancelled`, `error`, `lost`, `unknown`"},
 	{attrCompletion, "string", "why the run was handed on: `root_ended`, `idle_timeout`, `max_age`, `max_spans`, `evicted`, `end_of_input`, `shutdown`"},
 	{attrExcluded, "string", "name of the exclusion that matched"},
-	{attrVerdict + "<slo>", "string", "`good`, `bad`, `unknown` or `excluded`"},
+	{attrVerdict + "<slo>", "string", "`good`, `bad`, `unknown` or `excluded`; of an SLO of steps the worst among them"},
 	{attrReason + "<slo>", "string", "why, unless it is a plain good"},
-	{attrValue + "<slo>", "double", "what was measured, in the unit of the SLI kind"},
+	{attrValue + "<slo>", "double", "what was measured, in the unit of the SLI kind; of an SLO of steps how many were bad"},
+	{attrSteps + "<slo>", "list of maps", "what an SLO of steps counts, in place of its verdict: steps that came out alike, as `verdict` and, where there is one, `agent`, `tool` and `reason` (string) with their `count` (int); empty where the run has none. At most 64 and those under `__overflow__`"},
 	{attrDimension + "<dimension>", "string", "value of a dimension of the SLO file"},
 	{attrToolCalls + "<result>.<tool>", "int", "calls of one tool with one result: `ok`, `transient`, `bad_args`, `auth`, `unrecoverable`, `unclassified`"},
 	{attrTokens + "<type>.<model>", "int", "tokens of one model: `input` (cached included), `cached_input`, `cache_write`, `output` (reasoning included), `reasoning`"},

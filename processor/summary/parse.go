@@ -45,12 +45,14 @@ type parser struct {
 	summary           *Summary
 	hasRun, hasMatch  bool
 	reasons, measured []slot // that came, by SLO
+	steps             []slot
 }
 
 // slot holds what belongs to a verdict that may come later.
 type slot struct {
 	slo, reason string
 	value       float64
+	steps       []sli.Step
 }
 
 func (p *parser) attribute(name string, v pcommon.Value) (err error) {
@@ -120,6 +122,10 @@ func (p *parser) named(name string, v pcommon.Value) error {
 			return err
 		}
 		p.measured = append(p.measured, measured)
+	case strings.HasPrefix(name, attrSteps):
+		steps, err := stepsOf(v)
+		p.steps = append(p.steps, slot{slo: valid(name[len(attrSteps):]), steps: steps})
+		return err
 	case strings.HasPrefix(name, attrDimension):
 		var value string
 		if err := text(&value, v); err != nil {
@@ -172,6 +178,11 @@ func (p *parser) finish() error {
 	for _, r := range p.reasons {
 		if result := p.result(r.slo); result != nil {
 			result.Reason = r.reason
+		}
+	}
+	for i := range p.steps {
+		if result := p.result(p.steps[i].slo); result != nil {
+			result.Steps = p.steps[i].steps
 		}
 	}
 	for i := range p.measured {

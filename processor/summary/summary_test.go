@@ -28,6 +28,11 @@ func full() *Summary {
 			{SLO: "latency", Verdict: slo.Bad, Reason: "too_slow", Value: pointer(2.5)},
 			{SLO: "cost", Verdict: slo.Unknown, Reason: "cost_unknown", Value: pointer(0.0)},
 			{SLO: "grounding", Verdict: slo.Excluded, Reason: "nothing_to_ground"},
+			{SLO: "tool_calls", Verdict: slo.Bad, Reason: "transient", Value: pointer(2.0), Steps: []sli.Step{
+				{Agent: "triage", Tool: "search_docs", Verdict: slo.Good, Count: 3},
+				{Agent: "triage", Tool: "mcp/get.status", Verdict: slo.Bad, Reason: "transient", Count: 2},
+			}},
+			{SLO: "sub_agents", Verdict: slo.Excluded, Reason: "no_steps", Value: pointer(0.0), Steps: []sli.Step{}},
 		},
 		Dimensions: map[string]string{"version": "1.2.3", "tenant": "a.b"},
 		ToolCalls:  []ToolCount{{"search_docs", "ok", 3}, {"mcp/get.status", "bad_args", 1}},
@@ -110,7 +115,14 @@ func random(r *rand.Rand) *Summary {
 		name := word()
 		if !seen[name] {
 			seen[name] = true
-			s.Results = append(s.Results, sli.Result{SLO: name, Verdict: slo.Verdicts[r.IntN(4)], Reason: word(), Value: maybe()})
+			result := sli.Result{SLO: name, Verdict: slo.Verdicts[r.IntN(4)], Reason: word(), Value: maybe()}
+			if r.IntN(2) == 0 {
+				result.Steps = []sli.Step{}
+				for range r.IntN(4) {
+					result.Steps = append(result.Steps, sli.Step{Agent: word(), Tool: word(), Verdict: slo.Verdicts[r.IntN(4)], Reason: word(), Count: r.Int64()})
+				}
+			}
+			s.Results = append(s.Results, result)
 		}
 	}
 	for range r.IntN(4) {
@@ -144,7 +156,7 @@ func TestImpossibleMeasurementsDoNotCostTheVerdicts(t *testing.T) {
 	if got.DurationSeconds != nil || got.CostUSD != nil || got.SamplingProbability != 0 || got.Results[1].Value != nil || len(got.ToolCalls) != 1 {
 		t.Errorf("impossible numbers came through: %+v", got)
 	}
-	if len(got.Results) != 4 || got.Results[1].Verdict != slo.Bad {
+	if len(got.Results) != 6 || got.Results[1].Verdict != slo.Bad {
 		t.Errorf("verdicts came back as %+v", got.Results)
 	}
 }
@@ -192,21 +204,31 @@ func TestSpanStandsBesideItsRun(t *testing.T) {
 
 func TestParseRefusesWhatCannotBeCounted(t *testing.T) {
 	for name, spoil := range map[string]func(pcommon.Map){
-		"no run":               func(m pcommon.Map) { m.Remove(attrRun) },
-		"no matched":           func(m pcommon.Map) { m.Remove(attrMatched) },
-		"short run id":         func(m pcommon.Map) { m.PutStr(attrRun, "00") },
-		"run id not hex":       func(m pcommon.Map) { m.PutStr(attrRun, strings.Repeat("zz", 16)) },
-		"run id not text":      func(m pcommon.Map) { m.PutInt(attrRun, 1) },
-		"unheard-of verdict":   func(m pcommon.Map) { m.PutStr(attrVerdict+"latency", "fine") },
-		"verdict not text":     func(m pcommon.Map) { m.PutBool(attrVerdict+"latency", true) },
-		"verdict on nothing":   func(m pcommon.Map) { m.PutStr(attrVerdict, "good") },
-		"negative calls":       func(m pcommon.Map) { m.PutInt(attrToolCalls+"ok.x", -1) },
-		"calls of nothing":     func(m pcommon.Map) { m.PutInt(attrToolCalls+"ok", 1) },
-		"tokens as text":       func(m pcommon.Map) { m.PutStr(attrTokens+"input.m", "12") },
-		"negative cost":        func(m pcommon.Map) { m.PutDouble(attrCost, -0.1) },
-		"cost as text":         func(m pcommon.Map) { m.PutStr(attrCost, "1") },
-		"probability above 1":  func(m pcommon.Map) { m.PutDouble(attrSampling, 1.5) },
-		"first as text":        func(m pcommon.Map) { m.PutStr(attrFirst, "true") },
+		"no run":              func(m pcommon.Map) { m.Remove(attrRun) },
+		"no matched":          func(m pcommon.Map) { m.Remove(attrMatched) },
+		"short run id":        func(m pcommon.Map) { m.PutStr(attrRun, "00") },
+		"run id not hex":      func(m pcommon.Map) { m.PutStr(attrRun, strings.Repeat("zz", 16)) },
+		"run id not text":     func(m pcommon.Map) { m.PutInt(attrRun, 1) },
+		"unheard-of verdict":  func(m pcommon.Map) { m.PutStr(attrVerdict+"latency", "fine") },
+		"verdict not text":    func(m pcommon.Map) { m.PutBool(attrVerdict+"latency", true) },
+		"verdict on nothing":  func(m pcommon.Map) { m.PutStr(attrVerdict, "good") },
+		"negative calls":      func(m pcommon.Map) { m.PutInt(attrToolCalls+"ok.x", -1) },
+		"calls of nothing":    func(m pcommon.Map) { m.PutInt(attrToolCalls+"ok", 1) },
+		"tokens as text":      func(m pcommon.Map) { m.PutStr(attrTokens+"input.m", "12") },
+		"negative cost":       func(m pcommon.Map) { m.PutDouble(attrCost, -0.1) },
+		"cost as text":        func(m pcommon.Map) { m.PutStr(attrCost, "1") },
+		"probability above 1": func(m pcommon.Map) { m.PutDouble(attrSampling, 1.5) },
+		"first as text":       func(m pcommon.Map) { m.PutStr(attrFirst, "true") },
+		"steps as text":       func(m pcommon.Map) { m.PutStr(attrSteps+"tool_calls", "3") },
+		"a step as text":      func(m pcommon.Map) { m.PutEmptySlice(attrSteps + "tool_calls").AppendEmpty().SetStr("good") },
+		"step without verdict": func(m pcommon.Map) {
+			m.PutEmptySlice(attrSteps+"tool_calls").AppendEmpty().SetEmptyMap().PutInt(stepCount, 1)
+		},
+		"negative steps": func(m pcommon.Map) {
+			step := m.PutEmptySlice(attrSteps + "tool_calls").AppendEmpty().SetEmptyMap()
+			step.PutStr(stepVerdict, "good")
+			step.PutInt(stepCount, -1)
+		},
 		"negative model calls": func(m pcommon.Map) { m.PutInt(attrModelCalls, -1) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -244,7 +266,8 @@ func TestParseIsTolerant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *got.CostUSD != 2 || len(got.Results) != 4 || got.Results[2].Reason != "too_slow" || *got.Results[2].Value != 2.5 {
+	if *got.CostUSD != 2 || len(got.Results) != 6 || got.Results[4].Reason != "too_slow" || *got.Results[4].Value != 2.5 ||
+		len(got.Results[1].Steps) != 2 || got.Results[0].Steps == nil {
 		t.Errorf("parsed as %+v", got)
 	}
 }
@@ -255,7 +278,7 @@ func TestAttributesAreDocumented(t *testing.T) {
 	Append(td, full())
 	span := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
 	types := map[pcommon.ValueType]string{pcommon.ValueTypeStr: "string", pcommon.ValueTypeBool: "bool",
-		pcommon.ValueTypeInt: "int", pcommon.ValueTypeDouble: "double"}
+		pcommon.ValueTypeInt: "int", pcommon.ValueTypeDouble: "double", pcommon.ValueTypeSlice: "list of maps"}
 	seen := map[string]bool{}
 	for name, v := range span.Attributes().All() {
 		row := documented(name)

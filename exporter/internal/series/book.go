@@ -1,6 +1,7 @@
 package series
 
 import (
+	"iter"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/agentslo/agentslo/exporter/internal/seen"
 	"github.com/agentslo/agentslo/processor/summary"
+	"github.com/agentslo/agentslo/slo"
 )
 
 // Options configure a [Book].
@@ -112,30 +114,64 @@ func (b *Book) Count(s *summary.Summary) Counted {
 		return New
 	}
 	service, environment, agent := label(s.Service), label(s.Environment), label(s.Agent)
-	for i := range s.Results {
-		r := &s.Results[i]
-		objective := label(r.SLO)
-		g, _ := b.events.at(now, service, environment, agent, objective)
-		g.count(r.Verdict, s.TraceID, now)
-		if r.Reason != "" {
-			b.reasons.add(now, 1, service, environment, agent, objective, r.Verdict.String(), label(r.Reason))
+	for e := range events(s) {
+		g, _ := b.events.at(now, service, environment, e.agent, e.objective)
+		g.count(e.verdict, e.count, s.TraceID, now)
+		if e.reason != "" {
+			b.reasons.add(now, e.count, service, environment, e.agent, e.objective, e.verdict.String(), e.reason)
+		}
+		if e.tool != "" {
+			d := b.dimension(slo.DimensionTool)
+			d.at(now, service, environment, e.agent, e.objective, e.tool).count(e.verdict, e.count, s.TraceID, now)
 		}
 	}
 	for name, value := range s.Dimensions {
+		if !isLabelName(name) {
+			continue
+		}
 		d := b.dimension(name)
 		if d == nil {
 			continue
 		}
 		value = label(value)
-		for i := range s.Results {
-			r := &s.Results[i]
-			d.at(now, service, environment, agent, label(r.SLO), value).count(r.Verdict, s.TraceID, now)
+		for e := range events(s) {
+			d.at(now, service, environment, e.agent, e.objective, value).count(e.verdict, e.count, s.TraceID, now)
 		}
 	}
 	if s.First {
 		b.countRun(s, now, service, environment, agent)
 	}
 	return New
+}
+
+// event is a number of events that are counted alike.
+type event struct {
+	objective, agent, tool, reason string
+	verdict                        slo.Verdict
+	count                          uint64
+}
+
+// events are what a summary counts: the verdict of an SLO of runs, or each step
+// of one of steps.
+func events(s *summary.Summary) iter.Seq[event] {
+	return func(yield func(event) bool) {
+		for i := range s.Results {
+			r := &s.Results[i]
+			objective := label(r.SLO)
+			if r.Steps == nil {
+				if !yield(event{objective, label(s.Agent), "", label(r.Reason), r.Verdict, 1}) {
+					return
+				}
+				continue
+			}
+			for k := range r.Steps {
+				step := &r.Steps[k]
+				if !yield(event{objective, label(step.Agent), label(step.Tool), label(step.Reason), step.Verdict, uint64(step.Count)}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // countRun counts what is of the run as a whole.
@@ -166,10 +202,13 @@ func (b *Book) countRun(s *summary.Summary, now time.Time, service, environment,
 func (b *Book) dimension(name string) *dimension {
 	d, ok := b.dimensions[name]
 	if !ok {
-		if len(b.dimensions) >= maxDimensions || !isLabelName(name) {
+		if name != slo.DimensionTool && (len(b.dimensions) >= maxDimensions || !isLabelName(name)) {
 			return nil
 		}
 		d = newDimension(name, b.options.Limit, func(service, environment string) int {
+			if name == slo.DimensionTool {
+				return slo.ToolsKept
+			}
 			if keep := b.options.Keep(service, environment, name); keep > 0 {
 				return keep
 			}
@@ -184,7 +223,7 @@ func (b *Book) dimension(name string) *dimension {
 // beside the others.
 func isLabelName(name string) bool {
 	switch name {
-	case "", "slo_service", "environment", "agent", "slo", "verdict":
+	case "", "slo_service", "environment", "agent", "slo", "verdict", slo.DimensionTool:
 		return false
 	}
 	if strings.HasPrefix(name, "__") || name[0] >= '0' && name[0] <= '9' {

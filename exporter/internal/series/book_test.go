@@ -443,7 +443,7 @@ func TestFoldingShowsEachEventOnce(t *testing.T) {
 
 func TestForgedDimensionNames(t *testing.T) {
 	b, _ := newBook()
-	for _, name := range []string{"", "agent", "slo", "verdict", "__name__", "1st", "a-b", "a b", "ü"} {
+	for _, name := range []string{"", "agent", "slo", "verdict", "tool", "__name__", "1st", "a-b", "a b", "ü"} {
 		b.Count(verdict("latency", slo.Good, "", with(name, "x")))
 	}
 	for i := range 100 {

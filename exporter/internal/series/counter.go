@@ -77,9 +77,12 @@ func (c *counters) add(now time.Time, n uint64, labels ...string) {
 	g.counts[0] += n
 }
 
-// count counts one verdict.
-func (g *counter) count(v slo.Verdict, trace pcommon.TraceID, now time.Time) {
-	g.counts[verdictPosition[v]]++
+// count counts n events with one verdict.
+func (g *counter) count(v slo.Verdict, n uint64, trace pcommon.TraceID, now time.Time) {
+	if n == 0 {
+		return
+	}
+	g.counts[verdictPosition[v]] += n
 	if v == slo.Bad && !trace.IsEmpty() {
 		g.bad = exemplar{trace, now}
 	}
