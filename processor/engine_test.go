@@ -43,6 +43,8 @@ slos:
   cost: {objective: 99%, max_usd: 0.01}
   tool_free: {objective: 98%}
   no_progress: {objective: 99%}
+  tool_calls: {sli: completion, scope: tool, objective: 98%}
+  sub_agents: {sli: completion, scope: agent, objective: 98%}
 `
 
 // script is one run as its spans tell it.
@@ -54,6 +56,7 @@ type script struct {
 	calls  []toolCall
 	model  string
 	flags  uint32
+	desk   bool // a sub-agent works on it
 }
 
 type toolCall struct {
@@ -114,6 +117,10 @@ func (s script) spans() []ptrace.Span {
 		at = at.Add(50 * time.Millisecond)
 		n += 2
 	}
+	if s.desk {
+		add(1000, 0, "invoke_agent desk", "invoke_agent", 50*time.Millisecond).Attributes().PutStr("gen_ai.agent.name", "desk")
+		out[len(out)-1].Attributes().PutStr("gen_ai.output.messages", `[{"role":"assistant","parts":[{"type":"text","content":"hi"}]}]`)
+	}
 	if s.answer {
 		chat(n, "stop")
 	}
@@ -152,6 +159,12 @@ func (l ledger) take(j Judged, _ int) {
 		}
 	}
 	for _, r := range s.Results {
+		for _, step := range r.Steps {
+			l["step "+r.SLO+" "+step.Agent+" "+step.Tool+" "+step.Verdict.String()+" "+step.Reason] += int(step.Count)
+		}
+		if r.Steps != nil {
+			continue
+		}
 		l["event "+r.SLO+" "+r.Verdict.String()+" "+r.Reason]++
 	}
 }
@@ -170,7 +183,7 @@ func traffic(start time.Time) []script {
 	ok := toolCall{"get_order", `{"id":1}`, `{"status":"shipped"}`, ""}
 	bad := toolCall{"get_order", `{"id":2}`, "", "timeout"}
 	return []script{
-		{trace: 1, start: start, root: true, answer: true, calls: []toolCall{ok}},
+		{trace: 1, start: start, root: true, answer: true, calls: []toolCall{ok}, desk: true},
 		{trace: 2, start: start, root: true, answer: true},                                     // tool-free
 		{trace: 3, start: start, root: true, answer: false, calls: []toolCall{ok, ok, ok, ok}}, // a loop, to the limit
 		{trace: 4, start: start, root: true, answer: true, calls: []toolCall{bad, bad}},        // all calls failed
@@ -198,6 +211,9 @@ event tool_free excluded limit_reached: 1
 event tool_free good : 3
 run helper answered: 5
 run helper limit_reached: 1
+step sub_agents desk  good : 1
+step tool_calls helper get_order bad transient: 3
+step tool_calls helper get_order good : 7
 tokens gpt-4o-mini input: 2600
 tokens gpt-4o-mini output: 260
 tokens nobodys-model input: 400

@@ -58,23 +58,27 @@ type SLOReport struct {
 	Verdict string   `json:"verdict"`
 	Reason  string   `json:"reason"`
 	Value   *float64 `json:"value"`
-	// Steps counts the run's steps by verdict, for an SLO of steps; they are what
-	// it counts, and Verdict is the worst among them.
-	Steps map[string]int64 `json:"steps,omitempty"`
+	// Steps are what an SLO of steps counts of the run, and Verdict the worst
+	// among them; steps that came out alike are one item.
+	Steps []StepReport `json:"steps,omitempty"`
 }
 
-func stepReport(steps []sli.Step) map[string]int64 {
-	if steps == nil {
-		return nil
-	}
-	counts := make(map[string]int64, len(slo.Verdicts))
-	for _, v := range slo.Verdicts {
-		counts[v.String()] = 0
-	}
+// StepReport is a number of tool calls, or of invocations of a sub-agent.
+type StepReport struct {
+	Agent   string `json:"agent"`
+	Tool    string `json:"tool,omitempty"`
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason,omitempty"`
+	Count   int64  `json:"count"`
+}
+
+func stepReports(steps []sli.Step) []StepReport {
+	var out []StepReport
 	for i := range steps {
-		counts[steps[i].Verdict.String()] += steps[i].Count
+		s := &steps[i]
+		out = append(out, StepReport{s.Agent, s.Tool, s.Verdict.String(), s.Reason, s.Count})
 	}
-	return counts
+	return out
 }
 
 // Report tells the run and the verdicts that came with it.
@@ -119,7 +123,7 @@ func (j *Judged) Report() Report {
 	u := r.Usage
 	out.Tokens = TokenReport{count(u.Input), count(u.CachedInput), count(u.CacheWrite), count(u.Output), count(u.Reasoning)}
 	for _, x := range j.Results {
-		out.SLOs[x.SLO] = SLOReport{x.Verdict.String(), x.Reason, rounded(x.Value, 1e9), stepReport(x.Steps)}
+		out.SLOs[x.SLO] = SLOReport{x.Verdict.String(), x.Reason, rounded(x.Value, 1e9), stepReports(x.Steps)}
 	}
 	return out
 }

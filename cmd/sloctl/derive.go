@@ -18,6 +18,7 @@ import (
 	"github.com/agentslo/agentslo/processor"
 	"github.com/agentslo/agentslo/processor/recording"
 	agentrun "github.com/agentslo/agentslo/processor/run"
+	"github.com/agentslo/agentslo/processor/sli"
 	"github.com/agentslo/agentslo/slo"
 )
 
@@ -162,9 +163,12 @@ func reportTable(set *slo.Set, reports []processor.Report) terminal.Table {
 				continue
 			}
 			text := x.Verdict
-			if x.Steps != nil {
+			switch {
+			case x.Steps != nil:
 				text = stepsText(x)
-			} else if x.Reason != "" {
+			case x.Reason == sli.NoSteps:
+				text = "–"
+			case x.Reason != "":
 				text += " (" + x.Reason + ")"
 			}
 			row = append(row, terminal.Cell{Text: text, Colour: verdictColours[x.Verdict]})
@@ -176,14 +180,15 @@ func reportTable(set *slo.Set, reports []processor.Report) terminal.Table {
 
 // stepsText counts the run's steps: "3 good, 1 bad (transient)".
 func stepsText(x processor.SLOReport) string {
+	totals := map[string]int64{}
+	for _, s := range x.Steps {
+		totals[s.Verdict] += s.Count
+	}
 	var parts []string
 	for _, v := range slo.Verdicts {
-		if n := x.Steps[v.String()]; n > 0 {
+		if n := totals[v.String()]; n > 0 {
 			parts = append(parts, strconv.FormatInt(n, 10)+" "+v.String())
 		}
-	}
-	if len(parts) == 0 {
-		return "–"
 	}
 	text := strings.Join(parts, ", ")
 	if x.Verdict != slo.Good.String() && x.Reason != "" {

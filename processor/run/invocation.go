@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/agentslo/agentslo/processor/convention"
 	"github.com/agentslo/agentslo/slo"
@@ -123,10 +124,17 @@ func (b *assembly) caller(i int32) (agent, tool int32) {
 // without a name report whatever the span above them does.
 func (b *assembly) sameAgent(list []work, of int, name string) bool {
 	if of < 0 {
-		return name == "" || name == b.run.Agent
+		return name == "" || sameName(name, b.run.Agent)
 	}
-	return name == "" || list[of].name == "" || name == list[of].name
+	return name == "" || list[of].name == "" || sameName(name, list[of].name)
 }
+
+// sameName compares names as frameworks spell them: some allow no hyphen.
+func sameName(a, b string) bool {
+	return a == b || len(a) == len(b) && plain.Replace(a) == plain.Replace(b)
+}
+
+var plain = strings.NewReplacer("-", "_", " ", "_")
 
 // waitsOf finds the times in which a sub-agent waited for a person.
 func (b *assembly) waitsOf(own map[int32]int, list []work) {
