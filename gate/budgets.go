@@ -20,7 +20,7 @@ import (
 type Options struct {
 	At   time.Time // when the windows end; the zero time: now
 	SLOs []string  // names; empty: all
-	By   string    // "agent" or a dimension: a budget per value; "": what the file says
+	By   string    // "agent", "tool" or a dimension: a budget per value; "": what the file says
 }
 
 // Read reads the budgets of a set of SLO files, in the order of the files. An
@@ -37,8 +37,8 @@ func Read(ctx context.Context, api Prometheus, set *slo.Set, options Options) ([
 	r := reader{api}
 	var all []Budget
 	for _, f := range set.Files {
-		objectives := selected(f, options.SLOs)
 		by, ok := options.split(f)
+		objectives := selected(f, options.SLOs, by)
 		if len(objectives) == 0 || !ok {
 			continue
 		}
@@ -73,6 +73,9 @@ func (o Options) Check(set *slo.Set) error {
 		for _, d := range f.Dimensions {
 			dimensions = append(dimensions, d.Name)
 		}
+		if f.HasScope(slo.ScopeTool) {
+			dimensions = append(dimensions, slo.DimensionTool)
+		}
 	}
 	if !slices.Contains(dimensions, o.By) {
 		slices.Sort(dimensions[1:])
@@ -89,14 +92,19 @@ func (o Options) split(f *slo.File) (string, bool) {
 		return "agent", true
 	case o.By == "":
 		return "", true
+	case o.By == slo.DimensionTool:
+		return o.By, f.HasScope(slo.ScopeTool)
 	}
 	return o.By, slices.ContainsFunc(f.Dimensions, func(d slo.Dimension) bool { return d.Name == o.By })
 }
 
-func selected(f *slo.File, names []string) []*slo.Objective {
+// selected are the file's SLOs of those names, or all; split by tool, only
+// those that have tools.
+func selected(f *slo.File, names []string, by string) []*slo.Objective {
 	var out []*slo.Objective
 	for i := range f.SLOs {
-		if o := &f.SLOs[i]; len(names) == 0 || slices.Contains(names, o.Name) {
+		o := &f.SLOs[i]
+		if (len(names) == 0 || slices.Contains(names, o.Name)) && (by != slo.DimensionTool || o.Scope == slo.ScopeTool) {
 			out = append(out, o)
 		}
 	}

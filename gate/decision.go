@@ -204,8 +204,8 @@ func (r reader) decide(ctx context.Context, set *slo.Set, b Budget) (Verdict, er
 		return v, nil
 	case unseen:
 		v.Decision = InsufficientEvidence
-		v.Why = fmt.Sprintf("%s of the runs have no verdict (%s unknown, %s excluded), more than the %s that may be (max_excluded): failures could hide there",
-			percentOf(a.unseen()), group3(a.unknown), group3(a.excluded), percent(mostUnseen(f, o)))
+		v.Why = fmt.Sprintf("%s of the %ss have no verdict (%s unknown, %s excluded), more than the %s that may be (max_excluded): failures could hide there",
+			percentOf(a.unseen()), o.EventName(), group3(a.unknown), group3(a.excluded), percent(mostUnseen(f, o)))
 		return v, nil
 	case between:
 		since, err := r.frozenSince(ctx, set, b)
@@ -233,13 +233,13 @@ func fewWhy(a account, o *slo.Objective) string {
 	need := group3(smallestSample(o))
 	switch {
 	case a.events() == 0 && a.unknown+a.excluded > 0:
-		return fmt.Sprintf("no run was good or bad (%s unknown, %s excluded); it takes %s to show %s", group3(a.unknown), group3(a.excluded), need, percent(o.Target))
+		return fmt.Sprintf("no %s was good or bad (%s unknown, %s excluded); it takes %s to show %s", o.EventName(), group3(a.unknown), group3(a.excluded), need, percent(o.Target))
 	case a.events() == 0:
-		return fmt.Sprintf("no runs in the window; it takes %s to show %s", need, percent(o.Target))
+		return fmt.Sprintf("no %ss in the window; it takes %s to show %s", o.EventName(), need, percent(o.Target))
 	case a.bad == 0:
-		return fmt.Sprintf("%s without a failure cannot show %s; it takes %s", countOf(a.events(), "run"), percent(o.Target), need)
+		return fmt.Sprintf("%s without a failure cannot show %s; it takes %s", countOf(a.events(), o.EventName()), percent(o.Target), need)
 	}
-	return fmt.Sprintf("%s of %s may be chance: too few runs to tell whether %s is met; it takes %s to pass, and more failures would block", countOf(a.bad, "bad run"), group3(a.events()), percent(o.Target), need)
+	return fmt.Sprintf("%s of %s may be chance: too few %ss to tell whether %s is met; it takes %s to pass, and more failures would block", countOf(a.bad, "bad "+o.EventName()), group3(a.events()), o.EventName(), percent(o.Target), need)
 }
 
 // frozenSince looks back for the last time the budget was not between

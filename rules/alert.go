@@ -108,9 +108,9 @@ and
 ) > %s`, s.all(o, window, ".+"), share, share, most, share, share, least, EvidenceNeeded)
 	}
 	notes := s.links(o)
-	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the runs in the last " + Duration(window) + " gave no verdict, " + percent(most) + " may"
+	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the " + eventsOf(o) + " in the last " + Duration(window) + " gave no verdict, " + percent(most) + " may"
 	notes["description"] = literal(objective(o)) +
-		"In the last " + Duration(window) + " " + s.ask(s.told(recordIncrease(window), o).equal(LabelVerdict, slo.Unknown.String()).String(), "humanize") + " runs were unknown, evidence missing, and " +
+		"In the last " + Duration(window) + " " + s.ask(s.told(recordIncrease(window), o).equal(LabelVerdict, slo.Unknown.String()).String(), "humanize") + " " + eventsOf(o) + " were unknown, evidence missing, and " +
 		s.ask(s.told(recordIncrease(window), o).equal(LabelVerdict, slo.Excluded.String()).String(), "humanize") + " excluded: the error budget says little about them."
 	return Rule{Alert: AlertCoverageLow, Expr: expr, Labels: alertLabels(s.file, o, SeverityTicket), Annotations: notes}
 }

@@ -246,9 +246,4 @@ func ratioReasons(o *slo.Objective, window time.Duration) string {
 }
 
 // eventsOf is what an SLO counts, in words.
-func eventsOf(o *slo.Objective) string {
-	if o.CountsRuns() {
-		return "runs"
-	}
-	return "events"
-}
+func eventsOf(o *slo.Objective) string { return o.EventName() + "s" }

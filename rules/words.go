@@ -14,7 +14,13 @@ import (
 // refusal or a hand-over to a person".
 func Sentence(o *slo.Objective) string {
 	of := eventsOf(o)
-	if o.When != nil {
+	if len(o.Tools) > 0 {
+		of = "calls of " + strings.Join(o.Tools, ", ")
+	}
+	switch {
+	case o.When != nil && o.OfSteps():
+		of += " in runs with " + o.When.Source
+	case o.When != nil:
 		of = "runs with " + o.When.Source
 	}
 	return percent(o.Target) + " of " + of + " " + promise(o)
@@ -23,6 +29,9 @@ func Sentence(o *slo.Objective) string {
 func promise(o *slo.Objective) string {
 	switch o.SLI {
 	case "completion":
+		if o.Scope == slo.ScopeTool {
+			return "succeed"
+		}
 		return "end with an answer, a refusal or a hand-over to a person"
 	case "correctness":
 		return "are judged correct" + judges(o)

@@ -69,3 +69,17 @@ func (r *reader) scope(o *Objective, n *yaml.Node, what string) {
 func (r *reader) foreignScope(k *yaml.Node, kind string) {
 	r.fault(k, "%s: an SLO of kind %s is about whole runs; of a tool call or a sub-agent there is only %s", k.Value, kind, strings.Join(stepKinds, " and "))
 }
+
+// EventName is what one event of the SLO is, in the singular: run, tool call,
+// sub-agent run, or event for a ratio of other counters. Its plural has an s.
+func (o *Objective) EventName() string {
+	switch {
+	case o.Scope == ScopeTool:
+		return "tool call"
+	case o.Scope == ScopeAgent:
+		return "sub-agent run"
+	case o.CountsRuns():
+		return "run"
+	}
+	return "event"
+}

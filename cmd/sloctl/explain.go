@@ -81,8 +81,8 @@ func writeExplanation(w io.Writer, e explain.Explanation) error {
 		name += " in " + e.Environment
 	}
 	fmt.Fprintf(w, "%s: %s.\n", terminal.Paint(name, terminal.Bold, colours), e.Promise)
-	fmt.Fprintf(w, "Over %s, %s of the runs may be bad: %s.\n", e.Window, terminal.ExactPercent(one.Sub(exact(e.Objective))), tolerated(e))
-	fmt.Fprintf(w, "The gate needs %s to say that it is met.\n", runs(e.SmallestSample))
+	fmt.Fprintf(w, "Over %s, %s of the %ss may be bad: %s.\n", e.Window, terminal.ExactPercent(one.Sub(exact(e.Objective))), e.Event, tolerated(e))
+	fmt.Fprintf(w, "The gate needs %s to say that it is met.\n", events(e.SmallestSample, e.Event))
 	fmt.Fprintf(w, "It costs %d exporter series an agent and Collector, %d recorded series and %d alert rules.\n", e.Series.Exporter, e.Series.Recorded, e.Series.Alerts)
 	if len(e.Tiers) == 0 {
 		_, err := fmt.Fprintln(w, "It does not alert.")
@@ -135,7 +135,7 @@ func known(n *int64) string {
 func tolerated(e explain.Explanation) string {
 	var parts []string
 	for _, t := range e.Tolerated {
-		parts = append(parts, fmt.Sprintf("%s at %s/h", terminal.Decimal(exact(t.Bad)), runs(int64(t.RunsPerHour))))
+		parts = append(parts, fmt.Sprintf("%s at %s/h", terminal.Decimal(exact(t.Bad)), events(int64(t.RunsPerHour), e.Event)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -144,6 +144,9 @@ var one = decimal.NewFromInt(1)
 
 func exact(n json.Number) decimal.Decimal { return decimal.RequireFromString(string(n)) }
 
-func runs(n int64) string {
-	return terminal.Integer(n) + " " + map[bool]string{true: "run", false: "runs"}[n == 1]
+func events(n int64, name string) string {
+	if n != 1 {
+		name += "s"
+	}
+	return terminal.Integer(n) + " " + name
 }

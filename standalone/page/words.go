@@ -100,9 +100,15 @@ func ago(now, t time.Time) string {
 
 // sentence says what an SLO asks, in words.
 func sentence(o *slo.Objective) string {
-	share := o.Target.Mul(hundred).String() + "% of runs "
+	share := o.Target.Mul(hundred).String() + "% of " + o.EventName() + "s "
+	if len(o.Tools) > 0 {
+		share = o.Target.Mul(hundred).String() + "% of calls of " + strings.Join(o.Tools, ", ") + " "
+	}
 	switch o.SLI {
 	case "completion":
+		if o.Scope == slo.ScopeTool {
+			return share + "succeed"
+		}
 		return share + "come to a proper end"
 	case "correctness":
 		return share + "are judged correct"

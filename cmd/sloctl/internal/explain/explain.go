@@ -21,6 +21,7 @@ type Explanation struct {
 	Environment string      `json:"environment"`
 	SLO         string      `json:"slo"`
 	SLI         string      `json:"sli"`
+	Event       string      `json:"event"` // what it counts: run, tool call, …
 	Objective   json.Number `json:"objective"`
 	Window      string      `json:"window"`
 	Promise     string      `json:"promise"` // in words
@@ -73,7 +74,7 @@ type Series struct {
 // SLO explains one SLO of a file.
 func SLO(f *slo.File, o *slo.Objective) Explanation {
 	e := Explanation{
-		Service: f.Service, Environment: f.Environment, SLO: o.Name, SLI: o.SLI,
+		Service: f.Service, Environment: f.Environment, SLO: o.Name, SLI: o.SLI, Event: o.EventName(),
 		Objective: number(o.Target), Window: f.Window.Name, Promise: rules.Sentence(o),
 		SmallestSample: int64(slo.ZeroFailureSample(o.Budget().InexactFloat64(), 0.95)),
 		Tiers:          []Tier{},
@@ -121,6 +122,9 @@ func series(f *slo.File, o *slo.Objective) Series {
 		s.Exporter = verdicts
 		for _, d := range f.Dimensions {
 			s.Exporter += verdicts * (d.Keep + 1) // and the overflow
+		}
+		if o.Scope == slo.ScopeTool {
+			s.Exporter += verdicts * (slo.ToolsKept + 1)
 		}
 	}
 	// For each window the increase of each verdict, error ratio, burn rate and
