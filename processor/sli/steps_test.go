@@ -28,7 +28,7 @@ func goodStep(agent, tool string, n int64) Step {
 	return Step{Agent: agent, Tool: tool, Verdict: slo.Good, Count: n}
 }
 
-const second = 1_000_000_000
+const nanos = 1_000_000_000 // in a second
 
 var stepTable = []struct {
 	name   string
@@ -86,21 +86,21 @@ var stepTable = []struct {
 		want: []Step{{"triage", "search", slo.Unknown, "fact_missing", 1}}, whole: slo.Unknown, reason: "fact_missing"},
 
 	{name: "a call is as fast as its span is long", kind: "latency", change: ofScope(slo.ScopeTool),
-		run:   ended(slo.Answered, calling(at(second, 31*second, tool("just", 1, 1)), at(second, 31*second+1, tool("slow", 1, 1)))),
+		run:   ended(slo.Answered, calling(at(nanos, 31*nanos, tool("just", 1, 1)), at(nanos, 31*nanos+1, tool("slow", 1, 1)))),
 		want:  []Step{goodStep("triage", "just", 1), {"triage", "slow", slo.Bad, "too_slow", 1}},
 		whole: slo.Bad, reason: "too_slow"},
 	{name: "failing fast is not being fast, failing late is being slow", kind: "latency", change: ofScope(slo.ScopeTool),
-		run:   ended(slo.Answered, calling(failing(at(second, 2*second, tool("fast", 1, 1))), failing(at(second, 40*second, tool("late", 1, 1))))),
+		run:   ended(slo.Answered, calling(failing(at(nanos, 2*nanos, tool("fast", 1, 1))), failing(at(nanos, 40*nanos, tool("late", 1, 1))))),
 		want:  []Step{{"triage", "fast", slo.Excluded, "transient", 1}, {"triage", "late", slo.Bad, "too_slow", 1}},
 		whole: slo.Bad, reason: "too_slow"},
 	{name: "cut short within the threshold, or with times that say nothing", kind: "latency", change: ofScope(slo.ScopeTool),
-		run:   ended(slo.Cancelled, calling(unfinished(at(second, 2*second, tool("cut", 1, 1))), at(5*second, second, tool("odd", 1, 1)))),
+		run:   ended(slo.Cancelled, calling(unfinished(at(nanos, 2*nanos, tool("cut", 1, 1))), at(5*nanos, nanos, tool("odd", 1, 1)))),
 		want:  []Step{{"triage", "cut", slo.Excluded, "cut_short", 1}, {"triage", "odd", slo.Unknown, "no_duration", 1}},
 		whole: slo.Unknown, reason: "no_duration"},
 	{name: "a person's time is no tool's", kind: "latency", change: ofScope(slo.ScopeTool),
-		run: ended(slo.Answered, calling(at(second, 90*second, tool("ask_human", 1, 1)))), want: []Step{}, whole: slo.Excluded, reason: "no_steps"},
+		run: ended(slo.Answered, calling(at(nanos, 90*nanos, tool("ask_human", 1, 1)))), want: []Step{}, whole: slo.Excluded, reason: "no_steps"},
 	{name: "not even where the tool is named", kind: "latency", change: ofScope(slo.ScopeTool, "ask_human"),
-		run:  ended(slo.Answered, calling(at(second, 90*second, tool("ask_human", 1, 1)))),
+		run:  ended(slo.Answered, calling(at(nanos, 90*nanos, tool("ask_human", 1, 1)))),
 		want: []Step{{"triage", "ask_human", slo.Excluded, "waited_for_person", 1}}, whole: slo.Excluded, reason: "waited_for_person"},
 
 	{name: "sub-agents are judged as runs are", kind: "completion", change: ofScope(slo.ScopeAgent),
