@@ -52,6 +52,16 @@ func promise(o *slo.Objective) string {
 		return "are answered rather than declined, handed over or failed"
 	case "abandoned_spend":
 		return "begin no work after " + abandoned(o)
+	case "retry_discipline":
+		return fmt.Sprintf("with a failed tool call retry one that never succeeds at most %s, and a refused one never", times(o.MaxRetries))
+	case "duplicate_effects":
+		return "with an effect have each effect once"
+	case "stuck_after_blocker":
+		return "with a blocker end within " + fmt.Sprint(o.MaxSteps) + " steps" + spending(o) + " of it"
+	case "handoff":
+		return "handed to a person are so in time and with all that the person needs"
+	case "forbidden_actions":
+		return "do nothing that is forbidden"
 	case slo.KindRatio:
 		return "are good" + counts(o)
 	case "custom":
@@ -72,6 +82,21 @@ func abandoned(o *slo.Objective) string {
 		return gone + " or the deadline in " + o.Deadline.Attribute + " passed"
 	}
 	return gone
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// spending is the bound on what a blocked run may spend.
+func spending(o *slo.Objective) string {
+	if o.MaxUSD.IsZero() {
+		return ""
+	}
+	return " and $" + o.MaxUSD.String()
 }
 
 // counts says which counters a ratio is of.

@@ -88,6 +88,7 @@ func (r *reader) document(n *yaml.Node) *File {
 	// An SLO's own faults need the file's windows and waits.
 	if slos != nil {
 		r.objectives(f, slos)
+		r.effects(f)
 	}
 	r.ratios(f, found)
 	return f

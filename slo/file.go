@@ -193,7 +193,7 @@ type Objective struct {
 
 	Threshold time.Duration  // latency
 	Measure   Measure        // latency
-	MaxUSD    Decimal        // cost
+	MaxUSD    Decimal        // cost; stuck_after_blocker, where 0 is no bound
 	Repeats   int            // no_progress; default 3
 	PerTool   map[string]int // no_progress: tool glob → repeats
 	Good      *Program       // custom
@@ -207,6 +207,13 @@ type Objective struct {
 	// Scope and Tools belong to completion and latency.
 	Scope Scope    // default run
 	Tools []string // of scope tool: globs over the tools that count; see [Objective.NamesTool]
+
+	MaxRetries      int      // retry_discipline; default 2
+	IdempotencyKeys []string // duplicate_effects: names of arguments
+	MaxSteps        int      // stuck_after_blocker: model and tool calls; default 10
+	TicketTools     []string // handoff: globs, beside the built-in list, see [Objective.TicketTool]
+	Fields          []Field  // handoff: what a ticket must say
+	Actions         []Action // forbidden_actions
 }
 
 // ProviderFaults says whether trouble at a model provider counts against an SLO.
@@ -291,6 +298,7 @@ type Policy struct {
 // Kinds lists the SLI kinds that a file may name.
 var Kinds = []string{"completion", "correctness", "latency", "grounding", "cost", "tool_free", "no_progress",
 	"abstention", "abandoned_spend",
+	"retry_discipline", "duplicate_effects", "stuck_after_blocker", "handoff", "forbidden_actions",
 	"custom", KindRatio}
 
 // KindRatio is the kind of an SLO about other services than agents: it counts

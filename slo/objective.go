@@ -25,7 +25,12 @@ var kindKeys = map[string]struct {
 	"abstention":  {[]string{"correct", "evaluations", "combine", "wait", "expected_coverage", "provider_faults"}, nil},
 	"custom":      {[]string{"good"}, []string{"good"}},
 
-	"abandoned_spend": {[]string{"deadline", "grace"}, nil},
+	"abandoned_spend":     {[]string{"deadline", "grace"}, nil},
+	"retry_discipline":    {[]string{"max_retries"}, nil},
+	"duplicate_effects":   {[]string{"idempotency_keys"}, nil},
+	"stuck_after_blocker": {[]string{"max_steps", "max_usd"}, nil},
+	"handoff":             {[]string{"ticket_tools", "fields"}, nil},
+	"forbidden_actions":   {[]string{"actions"}, []string{"actions"}},
 
 	KindRatio: {[]string{"events"}, []string{"events"}},
 }
@@ -36,7 +41,7 @@ var runKeys = []string{"agents", "when"}
 var keyExamples = map[string]string{
 	"evaluations": "evaluations: [{name: correctness, min_score: 0.7}]", "threshold": "threshold: 30s",
 	"max_usd": "max_usd: 0.25", "good": "good: 'run.tool_calls <= 20'", "objective": "objective: 99%",
-	"events": "events: " + eventsExample,
+	"events": "events: " + eventsExample, "actions": "actions: " + actionsExample,
 }
 
 func (r *reader) objectives(f *File, n *yaml.Node) {
@@ -59,6 +64,7 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 		Name: e.key.Value, Line: e.key.Line, Col: e.key.Column, Alert: AlertPage,
 		Combine: CombineAll, Wait: time.Hour, ExpectedCoverage: one, Measure: MeasureRun, Repeats: 3,
 		ProviderFaults: ProviderFaultsBlame, Grace: 5 * time.Second, Scope: ScopeRun,
+		MaxRetries: defaultRetries, MaxSteps: defaultSteps, IdempotencyKeys: defaultIdempotencyKeys, Fields: defaultFields,
 	}
 	if err := CheckName(o.Name); err != nil {
 		r.fault(e.key, "slos: %q: %s", clip(o.Name), err)
@@ -124,6 +130,20 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 		}},
 		{"scope", func(v *yaml.Node, what string) { r.scope(&o, v, what) }},
 		{"tools", func(v *yaml.Node, what string) { o.Tools, _ = r.globs(v, what, `["search_*"]`) }},
+		{"max_retries", func(v *yaml.Node, what string) {
+			if i, ok := r.integer(v, what, 0, maxCount); ok {
+				o.MaxRetries = i
+			}
+		}},
+		{"max_steps", func(v *yaml.Node, what string) {
+			if i, ok := r.integer(v, what, 0, maxCount); ok {
+				o.MaxSteps = i
+			}
+		}},
+		{"idempotency_keys", func(v *yaml.Node, what string) { o.IdempotencyKeys = r.argumentNames(v, what, "[idempotency_key]") }},
+		{"ticket_tools", func(v *yaml.Node, what string) { o.TicketTools, _ = r.globs(v, what, `["open_ticket"]`) }},
+		{"fields", func(v *yaml.Node, what string) { o.Fields = r.fields(v, what) }},
+		{"actions", func(v *yaml.Node, what string) { o.Actions = r.actions(v, what) }},
 	}
 	kind, known := kindKeys[o.SLI]
 	var foreign []entry

@@ -122,6 +122,7 @@ func TestSchemaHasTheKeysOfTheParser(t *testing.T) {
 		"/$defs/deadline":            "service: a\nslos: {abandoned_spend: {deadline: {zz: 1}}}",
 		"/$defs/events":              "service: a\nslos: {ratio: {events: {zz: 1}}}",
 		"/$defs/evaluation":          "service: a\nslos: {correctness: {evaluations: [{zz: 1}]}}",
+		"/$defs/action":              "service: a\nslos: {forbidden_actions: {actions: [{zz: 1}]}}",
 	}
 	for _, kind := range slo.Kinds {
 		places["/$defs/slo_"+kind] = fmt.Sprintf("service: a\nslos: {%s: {zz: 1}}", kind)

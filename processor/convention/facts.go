@@ -179,11 +179,13 @@ type Facts struct {
 	ToolsOffered uint8
 
 	// Tools.
-	ToolName    string
-	CallID      uint64 // hash of the tool call id; 0 none
-	HasArgs     bool   // arguments captured (redaction marks are not)
-	ArgsHash    uint64 // of the canonical form
-	ArgsEmpty   bool   // {} or [] or null
+	ToolName  string
+	CallID    uint64 // hash of the tool call id; 0 none
+	HasArgs   bool   // arguments captured (redaction marks are not)
+	ArgsHash  uint64 // of the canonical form
+	ArgsEmpty bool   // {} or [] or null
+	// Findings are what files ask of the arguments. Whoever knows the files fills it.
+	Findings    []Finding
 	HasResult   bool
 	ResultHash  uint64
 	ResultEmpty bool // null, "", {}, [] or zero documents
@@ -232,6 +234,15 @@ type ReturnedCall struct {
 	ResultHash             uint64
 }
 
+// Finding is what the arguments of a tool call say to one question of a file.
+// There is none where they cannot be read.
+type Finding struct {
+	ID uint32 // of the question
+	// Hash is 0 when what was asked for is not there; else that of the value, or
+	// just not 0 where no value was asked for.
+	Hash uint64
+}
+
 // Attribute is one attribute value that a file asks for.
 type Attribute struct {
 	Name  int // index into Extractor.Names
@@ -255,8 +266,10 @@ type Evaluation struct {
 // Reset makes f ready for the next span and keeps its slices' memory.
 func (f *Facts) Reset() {
 	evaluations, attributes, asked, returned, reading := f.Evaluations[:0], f.Attributes[:0], f.Asked[:0], f.Returned[:0], f.reading
+	findings := f.Findings[:0]
 	*f = noFacts
 	f.Evaluations, f.Attributes, f.Asked, f.Returned, f.reading = evaluations, attributes, asked, returned, reading
+	f.Findings = findings
 }
 
 var noFacts = Facts{Usage: UnknownUsage, CostUSD: math.NaN(), FirstToken: math.NaN(), Documents: Unknown}

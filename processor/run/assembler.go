@@ -120,6 +120,7 @@ type Assembler struct {
 	facts   sync.Pool
 	lists   map[*slo.File]*lists // by file; nil for runs that no file matches
 	answers memo[bool]           // tools that some file takes for the answer
+	asks    asks
 }
 
 // New returns an assembler. now is the process clock; spans' own times never
@@ -154,6 +155,7 @@ func New(settings Settings, files *slo.Set, extractor *convention.Extractor, han
 	for range settings.Shards {
 		a.shards = append(a.shards, newShard(settings.MaxBytes/4/int64(settings.Shards)))
 	}
+	a.asks.all = foldedQuestions(files)
 	a.registry.init()
 	a.responses.pending = map[uint64][]pendingEvaluation{}
 	return a
@@ -422,8 +424,11 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 		}
 	}
 
-	if f.Kind == convention.Model {
+	switch f.Kind {
+	case convention.Model:
 		a.noteAsked(f)
+	case convention.Tool, convention.Retrieval:
+		a.asks.find(f)
 	}
 
 	sh, home := a.lock(trace)

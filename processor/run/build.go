@@ -91,11 +91,15 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 	if b.lists.agents {
 		b.invocations()
 	}
+	r.persistence()
 	if a.handler.Marker != nil && b.file != nil && r.Outcome != slo.Lost {
 		if o, ok := a.handler.Marker(b.file, r); ok && markable(o, r.Outcome) {
 			r.Outcome, r.OutcomeReason = o, "marker"
 		}
 	}
+
+	b.blocker()
+	b.firstWrong()
 
 	out := resolved{run: r, file: b.file, spans: make([]uint32, 0, min(len(c.members), maxFingerprints))}
 	// Past the bound, spans that others hang on are worth more than leaves.

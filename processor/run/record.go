@@ -61,6 +61,7 @@ const (
 	fByMessage
 	fRequested
 	fFault
+	fFindings
 )
 
 const traceMix = 0x9e3779b97f4a7c15
@@ -127,6 +128,7 @@ func flagsOf(f *convention.Facts) uint64 {
 		bit(f.StubAtLimit, fStub) |
 		bit(f.Requested|f.Provider != 0, fRequested) |
 		bit(f.Fault != convention.NoFault, fFault) |
+		bit(len(f.Findings) > 0, fFindings) |
 		bit(f.Convention != "", fConvention) |
 		bit(f.Tentative != convention.Other, fTentative)
 }
@@ -247,6 +249,13 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 		for _, a := range f.Attributes {
 			b = appendCount(b, uint64(a.Name))
 			b = g.appendString(b, a.Value, in)
+		}
+	}
+	if flags&fFindings != 0 {
+		b = appendCount(b, uint64(len(f.Findings)))
+		for _, x := range f.Findings {
+			b = binary.LittleEndian.AppendUint32(b, x.ID)
+			b = binary.LittleEndian.AppendUint64(b, x.Hash)
 		}
 	}
 	g.log = b
@@ -419,9 +428,9 @@ func (g *group) decode(spans []span) ([]span, bool) {
 	}
 	for i := range spans {
 		s := &spans[i]
-		attributes, asked, returned := s.Attributes[:0], s.Asked[:0], s.Returned[:0]
+		attributes, asked, returned, findings := s.Attributes[:0], s.Asked[:0], s.Returned[:0], s.Findings[:0]
 		*s = blank
-		s.Attributes, s.Asked, s.Returned = attributes, asked, returned
+		s.Attributes, s.Asked, s.Returned, s.Findings = attributes, asked, returned, findings
 		flags := r.u64()
 		s.Kind = convention.Kind(flags >> kindShift)
 		has := func(bit uint64) bool { return flags&bit != 0 }
@@ -524,6 +533,16 @@ func (g *group) decode(spans []span) ([]span, bool) {
 			for range n {
 				name := int(r.uvarint())
 				s.Attributes = append(s.Attributes, convention.Attribute{Name: name, Value: str()})
+			}
+		}
+		if has(fFindings) {
+			n := r.uvarint()
+			if n > uint64(len(r.b)) {
+				r.bad = true
+				n = 0
+			}
+			for range n {
+				s.Findings = append(s.Findings, convention.Finding{ID: r.u32(), Hash: r.u64()})
 			}
 		}
 		s.ParentLocal, s.Placeholder, s.Nested = has(fParentLocal), has(fPlaceholder), has(fNested)

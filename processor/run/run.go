@@ -83,6 +83,11 @@ type Run struct {
 	// Invocations are the work of sub-agents in order of start. They are looked
 	// for only where the file has an SLO of scope agent.
 	Invocations []Invocation
+	// Blocker is the first permanent failure that nothing got round; nil when
+	// there is none.
+	Blocker *Blocker
+	// FirstWrong is the first step that went wrong; nil when none did.
+	FirstWrong *FirstWrong
 	// ToolsOffered: some model call was offered tools; nil when not said.
 	ToolsOffered *bool
 	// ContentCaptured is false when arguments and results were not captured.
@@ -141,12 +146,19 @@ type ToolCall struct {
 	// Message identifies the model message that asked for it; 0 not known.
 	// Identical calls of one message are one.
 	Message uint64
+	// CallID is the hash of the tool call id, Response that of the response id of
+	// the model's reply that asked for the call; 0 not known. Trace says in which
+	// of the run's traces it is: a resumed run has several.
+	CallID, Response uint64
+	Trace            int
 
 	HasArgs, HasResult     bool
 	ArgsHash, ResultHash   uint64
 	ArgsEmpty, ResultEmpty bool
-	Class                  convention.Class // ClassNone: it succeeded
-	Unfinished             bool             // cut short: neither result nor failure
+	Findings               []convention.Finding // what files ask of the arguments
+	Class                  convention.Class     // ClassNone: it succeeded
+	Persistence            Persistence          // of the failure
+	Unfinished             bool                 // cut short: neither result nor failure
 	// ByMessage: no span shows the call, only the messages of the model calls
 	// before and after it. SpanID is then the one that asked for it.
 	ByMessage  bool
@@ -156,6 +168,9 @@ type ToolCall struct {
 
 // Failed says whether the call failed.
 func (t *ToolCall) Failed() bool { return t.Class != convention.ClassNone }
+
+// Succeeded says whether the call came to its end without a failure.
+func (t *ToolCall) Succeeded() bool { return !t.Failed() && !t.Unfinished }
 
 // Retrieval is one retrieval span.
 type Retrieval struct {

@@ -29,10 +29,13 @@ func (b *assembly) tools() {
 		}
 		call := ToolCall{
 			Name: s.ToolName, Agent: b.owner(i), Role: b.role(i), Retrieval: s.tool.retrieval,
-			Message: b.message(i),
+			CallID: s.CallID, Trace: s.trace,
 			HasArgs: s.HasArgs, ArgsHash: s.ArgsHash, ArgsEmpty: s.ArgsEmpty,
 			HasResult: s.HasResult, ResultHash: s.ResultHash, ResultEmpty: s.ResultEmpty,
 			Start: s.Start, End: s.End, SpanID: s.SpanID,
+		}
+		if asked := b.askedBy(i); asked >= 0 {
+			call.Message, call.Response = b.messageOf(asked), b.spans[asked].ResponseID
 		}
 		if s.Failed {
 			call.Class = s.Class
@@ -46,6 +49,9 @@ func (b *assembly) tools() {
 			if call.Class == convention.ClassNone {
 				call.Class = convention.Unclassified
 			}
+		}
+		if s.HasArgs && len(s.Findings) > 0 {
+			call.Findings = slices.Clone(s.Findings)
 		}
 		r.Tools = append(r.Tools, call)
 		b.calledBy = append(b.calledBy, i)
@@ -62,6 +68,7 @@ func (b *assembly) tools() {
 		for i := range r.Tools {
 			r.Tools[i].HasArgs, r.Tools[i].HasResult = false, false
 			r.Tools[i].ArgsEmpty, r.Tools[i].ResultEmpty = false, false
+			r.Tools[i].Findings = nil
 		}
 	}
 	for _, m := range b.calls {
@@ -171,6 +178,7 @@ func (b *assembly) byMessage(m, next int32, traced []int32) (n int) {
 					Name: c.Name, Agent: b.owner(m), Role: kind.role, Retrieval: kind.retrieval, Message: b.messageOf(m),
 					HasArgs: c.HasArgs, ArgsHash: c.ArgsHash, ArgsEmpty: c.ArgsEmpty,
 					HasResult: got.HasResult, ResultHash: got.ResultHash, ResultEmpty: got.ResultEmpty,
+					CallID: c.CallID, Response: s.ResponseID, Trace: s.trace,
 					Class: got.Class, Start: s.End, End: max(s.End, b.spans[next].Start), SpanID: s.SpanID, ByMessage: true,
 				})
 				b.calledBy = append(b.calledBy, m)

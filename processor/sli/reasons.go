@@ -66,6 +66,27 @@ const (
 	WaitedForPerson = "waited_for_person"
 	HandedOff       = "handed_off"
 	NoSteps         = "no_steps"
+
+	// Of failures and what the agent did about them.
+	NoFailure              = "no_failure"
+	RetriedRefusal         = "retried_refusal"
+	RetriedTooOften        = "retried_too_often"
+	NoEffect               = "no_effect"
+	DuplicateEffect        = "duplicate_effect"
+	MaybeReplayed          = "maybe_replayed"
+	NoBlocker              = "no_blocker"
+	Stuck                  = "stuck"
+	StuckUntilAnswer       = "stuck_until_answer"
+	StuckUntilEscalation   = "stuck_until_escalation"
+	StuckUntilLimit        = "stuck_until_limit"
+	StuckUntilFailure      = "stuck_until_failure"
+	NotEscalated           = "not_escalated"
+	NoTicket               = "no_ticket"
+	TicketIncomplete       = "ticket_incomplete"
+	Premature              = "premature"
+	ForbiddenAction        = "forbidden_action"
+	ForbiddenBeforeBlocker = "forbidden_before_blocker"
+	ForbiddenAfterBlocker  = "forbidden_after_blocker"
 )
 
 // Reason documents one reason.
@@ -82,11 +103,11 @@ var Reasons = []Reason{
 	{Escalated, []slo.Verdict{slo.Good, slo.Bad, slo.Excluded}, "the run was handed to a person"},
 	{Paused, []slo.Verdict{slo.Good, slo.Excluded}, "the run waits for an approval or a tool of the caller"},
 	{Cancelled, []slo.Verdict{slo.Excluded}, "the caller went away or aborted the run"},
-	{StoppedNoProgress, []slo.Verdict{slo.Bad, slo.Excluded}, "something stopped the run because it went nowhere"},
-	{LimitReached, []slo.Verdict{slo.Bad, slo.Excluded}, "a limit on turns, steps, tokens, time or money ended the run"},
-	{Error, []slo.Verdict{slo.Bad, slo.Excluded}, "the run failed"},
-	{Lost, []slo.Verdict{slo.Bad, slo.Excluded}, "the run's root never ended"},
-	{OutcomeUnknown, []slo.Verdict{slo.Unknown}, "the telemetry does not say how the run ended, and the verdict hinges on it"},
+	{StoppedNoProgress, []slo.Verdict{slo.Good, slo.Bad, slo.Excluded}, "something stopped the run because it went nowhere"},
+	{LimitReached, []slo.Verdict{slo.Good, slo.Bad, slo.Excluded}, "a limit on turns, steps, tokens, time or money ended the run"},
+	{Error, []slo.Verdict{slo.Good, slo.Bad, slo.Excluded}, "the run failed"},
+	{Lost, []slo.Verdict{slo.Good, slo.Bad, slo.Excluded}, "the run's root never ended"},
+	{OutcomeUnknown, []slo.Verdict{slo.Good, slo.Unknown}, "the telemetry does not say how the run ended, and the verdict may hinge on it"},
 
 	{NotSelected, []slo.Verdict{slo.Excluded}, "the SLO's agents do not include this one"},
 	{NotApplicable, []slo.Verdict{slo.Excluded}, "the SLO's when is false"},
@@ -133,4 +154,24 @@ var Reasons = []Reason{
 	{WaitedForPerson, []slo.Verdict{slo.Excluded}, "the tool waited for a person"},
 	{HandedOff, []slo.Verdict{slo.Good}, "the sub-agent handed on to another agent"},
 	{NoSteps, []slo.Verdict{slo.Excluded}, "the run has no step that the SLO counts; it counts no event"},
+
+	{NoFailure, []slo.Verdict{slo.Excluded}, "no tool call failed"},
+	{RetriedRefusal, []slo.Verdict{slo.Bad}, "a call that failed for want of permission was tried again"},
+	{RetriedTooOften, []slo.Verdict{slo.Bad}, "a call that never succeeded was tried again, more often than max_retries"},
+	{NoEffect, []slo.Verdict{slo.Excluded}, "no call of a write tool succeeded"},
+	{DuplicateEffect, []slo.Verdict{slo.Bad}, "a write tool succeeded twice with the same arguments or idempotency key"},
+	{MaybeReplayed, []slo.Verdict{slo.Unknown}, "a call of a write tool is reported twice, and nothing tells a replay from a second execution"},
+	{NoBlocker, []slo.Verdict{slo.Excluded}, "no tool call failed for good, or another call got round it"},
+	{Stuck, []slo.Verdict{slo.Bad}, "too many steps or too much money after a blocker; the run was cancelled, or how it ended is not known"},
+	{StuckUntilAnswer, []slo.Verdict{slo.Bad}, "too many steps or too much money after a blocker, ended by an answer"},
+	{StuckUntilEscalation, []slo.Verdict{slo.Bad}, "too many steps or too much money after a blocker, ended by handing the run to a person"},
+	{StuckUntilLimit, []slo.Verdict{slo.Bad}, "too many steps or too much money after a blocker, ended by a limit"},
+	{StuckUntilFailure, []slo.Verdict{slo.Bad}, "too many steps or too much money after a blocker, ended by an error"},
+	{NotEscalated, []slo.Verdict{slo.Excluded}, "the run was not handed to a person"},
+	{NoTicket, []slo.Verdict{slo.Unknown}, "handed to a person, and no call of a hand-over tool shows with what"},
+	{TicketIncomplete, []slo.Verdict{slo.Bad}, "the ticket lacks something that the person needs"},
+	{Premature, []slo.Verdict{slo.Bad}, "handed to a person for a failure that proved transient"},
+	{ForbiddenAction, []slo.Verdict{slo.Bad}, "a forbidden call, in a run without a permanent failure"},
+	{ForbiddenBeforeBlocker, []slo.Verdict{slo.Bad}, "a forbidden call, before the first permanent failure"},
+	{ForbiddenAfterBlocker, []slo.Verdict{slo.Bad}, "a forbidden call, after the first permanent failure"},
 }

@@ -46,6 +46,11 @@ var Kinds = []Kind{
 	{"no_progress", "how often the most repeated call was seen", noProgress},
 	{"abstention", "", abstention},
 	{"abandoned_spend", "seconds of work after the caller left or the deadline passed", abandonedSpend},
+	{"retry_discipline", "most retries of a call that never succeeded", retryDiscipline},
+	{"duplicate_effects", "calls that did again what one before had done", duplicateEffects},
+	{"stuck_after_blocker", "model and tool calls after the blocker", stuckAfterBlocker},
+	{"handoff", "fields that the ticket has", handoff},
+	{"forbidden_actions", "forbidden calls", forbiddenActions},
 	{"custom", "", custom},
 }
 

@@ -172,6 +172,10 @@ func fileFor(kind string) *slo.File {
 		Combine: slo.CombineAll, ExpectedCoverage: decimal("1"), Threshold: 30 * time.Second, Measure: slo.MeasureRun,
 		MaxUSD: decimal("0.25"), Repeats: 3}
 	switch kind {
+	case "retry_discipline", "duplicate_effects", "stuck_after_blocker", "handoff":
+		return parsed(kind, "")
+	case "forbidden_actions":
+		return parsed(kind, ", actions: [{tool: drop_database}]")
 	case "correctness":
 		o.Evaluations = []slo.Evaluation{{Name: "correctness", MinScore: pointer(decimal("0.7"))}}
 	case "grounding":

@@ -129,6 +129,16 @@ func sentence(o *slo.Objective) string {
 		return share + "are answered"
 	case "abandoned_spend":
 		return share + "begin nothing once nobody waits"
+	case "retry_discipline":
+		return share + "with a failed tool call retry with discipline"
+	case "duplicate_effects":
+		return share + "with an effect have it once"
+	case "stuck_after_blocker":
+		return share + "with a blocker stop soon after it"
+	case "handoff":
+		return share + "handed to a person are handed over well"
+	case "forbidden_actions":
+		return share + "do nothing that is forbidden"
 	case "custom":
 		if o.Good != nil {
 			return share + "satisfy " + o.Good.Source
