@@ -50,6 +50,8 @@ type EngineOptions struct {
 	Shards int
 	// Now is the process clock; default time.Now.
 	Now func() time.Time
+	// Sources: runs say where their facts come from.
+	Sources bool
 }
 
 // NewEngine returns an engine that hands every run to judged: once when it is
@@ -62,7 +64,7 @@ func NewEngine(files *slo.Set, options EngineOptions, judged func(j Judged, pipe
 	}
 	e := &Engine{files: files, judged: judged, now: options.Now, waiting: newWaitingRuns()}
 	e.assembler = run.New(
-		run.Settings{Runs: files.Runs(), MaxBytes: options.MaxBytes, Shards: options.Shards},
+		run.Settings{Runs: files.Runs(), MaxBytes: options.MaxBytes, Shards: options.Shards, Sources: options.Sources},
 		files, convention.New(files.AttributeNames()...),
 		run.Handler{Complete: e.complete, Evaluated: e.evaluated, Marker: marker, Skip: summary.Is},
 		options.Now)

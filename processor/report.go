@@ -32,6 +32,8 @@ type Report struct {
 	CostUSD         *float64             `json:"cost_usd"`
 	Excluded        string               `json:"excluded,omitempty"`
 	SLOs            map[string]SLOReport `json:"slos"`
+	// Why says where each fact comes from, if that was asked for.
+	Why Why `json:"why,omitempty"`
 }
 
 // ToolCallReport counts executed tool calls. Unseen is the number of those that
@@ -141,9 +143,20 @@ func rounded(v *float64, unit float64) *float64 {
 // feed hands the telemetry to the engine. Reports come in order of the runs'
 // start, then trace id.
 func Derive(files *slo.Set, feed func(*Engine)) ([]Judged, *run.Stats) {
+	return derive(files, EngineOptions{}, feed)
+}
+
+// DeriveSources is [Derive] with runs that say where their facts come from: see
+// [Explainer].
+func DeriveSources(files *slo.Set, feed func(*Engine)) ([]Judged, *run.Stats) {
+	return derive(files, EngineOptions{Sources: true}, feed)
+}
+
+func derive(files *slo.Set, options EngineOptions, feed func(*Engine)) ([]Judged, *run.Stats) {
+	options.MaxBytes, options.Shards = math.MaxInt64, 1
 	byRun := map[[16]byte]*Judged{}
 	var order [][16]byte
-	e := NewEngine(files, EngineOptions{MaxBytes: math.MaxInt64, Shards: 1}, func(j Judged, _ int) {
+	e := NewEngine(files, options, func(j Judged, _ int) {
 		if first := byRun[j.Run.ID]; first != nil {
 			first.Results = append(first.Results, j.Results...)
 			first.Run = j.Run

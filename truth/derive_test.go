@@ -21,11 +21,7 @@ import (
 // -o json` does: the same engine, and its runs as the same JSON objects.
 func derive(t *testing.T, files map[string]io.Reader) []truth.Derived {
 	t.Helper()
-	set, err := slo.Load("../examples/support-agent/slo.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	judged, _ := processor.Derive(set, func(e *processor.Engine) {
+	judged, _ := processor.Derive(sixSLOs(t), func(e *processor.Engine) {
 		sink := recording.Sink{Traces: func(td ptrace.Traces) { e.Consume(td, 0) }, Logs: e.ConsumeLogs}
 		for name, file := range files {
 			if err := recording.Read(name, file, sink); err != nil {
@@ -45,6 +41,15 @@ func derive(t *testing.T, files map[string]io.Reader) []truth.Derived {
 		t.Fatal(err)
 	}
 	return runs
+}
+
+func sixSLOs(t *testing.T) *slo.Set {
+	t.Helper()
+	set, err := slo.Load("../examples/support-agent/slo.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 // Over the conventions that must be read nothing contradicts what happened, and

@@ -32,9 +32,16 @@ An input is a file of OTLP traces or logs as JSON, JSON lines or protobuf; - is
 standard input. All inputs are one stream, so evaluations in one file meet the
 runs in another, and the end of the last input ends every wait.
 
-A fact that the telemetry does not carry is shown as – and is null in JSON.`,
+A fact that the telemetry does not carry is shown as – and is null in JSON.
+
+--why says of each fact of each run which span and attribute it was read from,
+and which convention knows that attribute; of a fact that is not known, which
+attributes were looked for, and on which spans. In JSON it is the member "why".
+Values of attributes are shown, cut after 200 bytes: mind where you put them.`,
 		Example: `  sloctl derive -f slo.yaml spans.jsonl
   sloctl derive -f slo.yaml spans.jsonl evaluations.jsonl -o json | jq .outcome
+  sloctl derive -f slo.yaml --why --trace 4bf92f35 spans.jsonl
+  sloctl derive -f slo.yaml --why -o json spans.jsonl | jq '.why["tokens.input"]'
   kubectl logs agent-0 | sloctl derive -f slo.yaml -`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -44,23 +51,42 @@ A fact that the telemetry does not carry is shown as – and is null in JSON.`,
 		},
 	}
 	paths, output := fileFlag(c), outputFlag(c)
+	why := c.Flags().Bool("why", false, "say which span and attribute each fact came from")
+	trace := c.Flags().String("trace", "", "only runs whose trace id begins so")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		set, err := load(*paths)
 		if err != nil {
 			return err
 		}
 		var faults error
-		judged, stats := processor.Derive(set, func(e *processor.Engine) {
+		derive, explainer := processor.Derive, (*processor.Explainer)(nil)
+		if *why {
+			derive, explainer = processor.DeriveSources, processor.NewExplainer()
+		}
+		judged, stats := derive(set, func(e *processor.Engine) {
 			sink := recording.Sink{Traces: func(td ptrace.Traces) { e.Consume(td, 0) }, Logs: e.ConsumeLogs}
+			if *why {
+				sink = keeping(sink, explainer)
+			}
 			for _, name := range args {
 				if err := readInput(name, c.InOrStdin(), sink); err != nil {
 					faults = errors.Join(faults, err)
 				}
 			}
 		})
-		reports := make([]processor.Report, len(judged))
+		reports := make([]processor.Report, 0, len(judged))
 		for i := range judged {
-			reports[i] = judged[i].Report()
+			r := judged[i].Report()
+			if !strings.HasPrefix(r.TraceID, strings.ToLower(*trace)) {
+				continue
+			}
+			if *why {
+				r.Why = explainer.Why(&judged[i])
+			}
+			reports = append(reports, r)
+		}
+		if len(reports) == 0 && len(judged) > 0 {
+			return errors.Join(faults, fmt.Errorf("no run has a trace id that begins with %q; there are %d others", *trace, len(judged)))
 		}
 		if err := writeReports(c.OutOrStdout(), *output, set, reports); err != nil {
 			return err
@@ -111,7 +137,15 @@ func writeReports(w io.Writer, f format, set *slo.Set, reports []processor.Repor
 	if len(reports) == 0 {
 		return nil
 	}
-	return reportTable(set, reports).Write(w, terminal.Colours(w))
+	if err := reportTable(set, reports).Write(w, terminal.Colours(w)); err != nil {
+		return err
+	}
+	for i := range reports {
+		if err := writeWhy(w, &reports[i], terminal.Colours(w)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var verdictColours = map[string]terminal.Colour{

@@ -29,6 +29,8 @@ type Settings struct {
 	MaxBytes int64
 	// Shards is a power of two; 0 takes four a core.
 	Shards int
+	// Sources: each run says where its facts come from.
+	Sources bool
 }
 
 // Handler receives what the assembler finds out. Its functions are called

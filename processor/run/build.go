@@ -29,6 +29,8 @@ type assembly struct {
 	uses          []int32         // spans whose usage counts
 	calledBy      []int32         // span of each run.Tools entry
 	asking        map[uint64]bool // messages that tools were called by, once asked for
+	unseenBy      []int32         // model calls that asked for calls of which nothing is seen
+	decided       evidence        // of the outcome
 	storage       [64]int32
 }
 
@@ -101,6 +103,9 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 	b.blocker()
 	b.firstWrong()
 
+	if a.settings.Sources {
+		r.Sources = b.sources()
+	}
 	out := resolved{run: r, file: b.file, spans: make([]uint32, 0, min(len(c.members), maxFingerprints))}
 	// Past the bound, spans that others hang on are worth more than leaves.
 	for pass := range 2 {

@@ -42,9 +42,41 @@ func ended(s *span) (slo.Outcome, string, bool) {
 	return slo.OutcomeUnknown, "", false
 }
 
+// evidence is what decided how the run ended: spans with one of their facts,
+// and the rule.
+type evidence struct {
+	rule  string
+	facts [2]struct {
+		span  *span // nil: none
+		field convention.Field
+	}
+}
+
+// because notes what decides, for whoever asks where an outcome comes from.
+func (b *assembly) because(rule string, s *span, field convention.Field) {
+	b.decided = evidence{rule: rule}
+	b.decided.facts[0].span, b.decided.facts[0].field = s, field
+}
+
+// and notes a second fact that decides.
+func (b *assembly) and(s *span, field convention.Field) {
+	b.decided.facts[1].span, b.decided.facts[1].field = s, field
+}
+
+// becauseEnded notes the words of [ended].
+func (b *assembly) becauseEnded(rule string, s *span) {
+	switch s.Failure {
+	case convention.FailureLimit, convention.FailureNoProgress, convention.FailureCancelled, convention.FailurePaused:
+		b.because(rule, s, convention.FieldFailure)
+	default:
+		b.because(rule, s, convention.FieldFinish)
+	}
+}
+
 func (b *assembly) ending() (slo.Outcome, string) {
 	r := b.run
 	if b.this.root < 0 {
+		b.because("no root span came", nil, 0)
 		switch r.Completion {
 		case Evicted, MaxSpans, Shutdown:
 			return slo.OutcomeUnknown, string(r.Completion)
@@ -53,6 +85,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 	}
 	root := &b.spans[b.lastRoot()]
 	if o, why, ok := ended(root); ok {
+		b.becauseEnded("the root says how it ended", root)
 		return o, why
 	}
 
@@ -71,10 +104,16 @@ func (b *assembly) ending() (slo.Outcome, string) {
 	// the root came after it.
 	if tail := b.tail(); tail >= 0 && (root.Failed || !root.HasOutput) {
 		if o, why, ok := ended(&b.spans[tail]); ok {
+			b.becauseEnded("the last call says how it ended", &b.spans[tail])
 			return o, why
 		}
 	}
 	if p := b.lastPaused(); p != nil && (model == nil || p.Start >= model.Start) && (tool == nil || p.Start >= tool.Start) {
+		field := convention.FieldFailure
+		if p.ClientSide {
+			field = convention.FieldClientSide
+		}
+		b.because("the last call waits for a person or for the caller", p, field)
 		return slo.Escalated, "paused"
 	}
 	failed := root
@@ -83,100 +122,155 @@ func (b *assembly) ending() (slo.Outcome, string) {
 	}
 	if failed != nil && failed.Failed {
 		if o, why, ok := ended(failed); ok {
+			b.becauseEnded("the agent that ended the run says how", failed)
 			return o, why
 		}
 		if o, why, ok := b.failureBelow(); ok {
 			return o, why
 		}
+		b.because("the agent that ended the run failed", failed, convention.FieldFailure)
 		if failed.Failure == convention.FailureGuardrail {
 			return slo.Error, "guardrail"
 		}
 		return slo.Error, "error"
 	}
 	if root.MaxSteps > 0 && b.steps(root) >= int(root.MaxSteps) && !b.answerCalled() {
+		b.because("as many steps as the root allows, and no answer tool was called", root, convention.FieldMaxSteps)
 		return slo.LimitReached, "limit"
 	}
 
 	// Signs that the caller left, whatever the last model call said.
 	if root.Finish == convention.FinishOther && (!root.HasOutput || b.gapAfter(root)) {
+		b.because("the root ended for another reason than an answer", root, convention.FieldFinish)
 		return slo.Cancelled, "other"
 	}
-	if toolAfter && (b.unfinished(lastTool, model, root) || b.dropped(tool, root)) {
+	if toolAfter && b.unfinished(lastTool, model, root) {
+		b.because("the last tool call has neither result nor failure, though others show theirs, and nothing came after it", tool, convention.FieldResult)
+		return slo.Cancelled, "cut_short"
+	}
+	if toolAfter && b.dropped(tool, root) {
+		b.because("the last tool call ended without a word on why, and nothing came after it", tool, convention.FieldFailure)
 		return slo.Cancelled, "cut_short"
 	}
 
 	// Answer tools are the answer.
 	for i, call := range r.Tools {
-		if call.Role == Answer && !call.Failed() && (model == nil || b.spans[b.calledBy[i]].Start >= model.Start) {
+		if s := &b.spans[b.calledBy[i]]; call.Role == Answer && !call.Failed() && (model == nil || s.Start >= model.Start) {
+			b.because("a tool was called that is the answer", s, convention.FieldTool)
 			return b.marked(slo.Answered)
 		}
 	}
 
 	if o, why, ok := worded(root); ok && (model == nil || root.Finish == convention.FinishLength || root.Finish == convention.FinishError) {
+		b.because("the root says how its answer fell short", root, convention.FieldFinish)
 		return o, why
 	}
 	switch {
 	case model == nil:
+		b.because("there is no model call, and the root carries an output", root, convention.FieldOutputText)
 		if root.HasOutput {
 			return b.marked(slo.Answered)
 		}
-		if b.callerGone() {
+		if gone := b.callerGone(); gone != nil {
+			b.because("the caller went away, and there is no answer", gone, convention.FieldCallerGone)
 			return slo.Cancelled, "caller_gone"
 		}
+		b.because("there is no model call, and the root carries no output", root, convention.FieldOutputText)
 		return b.marked(slo.OutcomeUnknown)
 	case model.Failed:
 		if root.HasOutput && root.End > model.End && !root.Failed && root.Finish == convention.FinishStop {
+			b.because("the last model call failed, but the root stopped with an answer after it", root, convention.FieldFinish)
 			return b.marked(slo.Answered) // it answered without that call
 		}
+		b.because("the last model call failed", model, convention.FieldFailure)
 		return slo.Error, "model_error"
 	}
 	if o, why, ok := worded(model); ok {
+		b.because("the last model call says how its answer fell short", model, convention.FieldFinish)
 		return o, why
 	}
 
-	asks := model.Finish == convention.FinishTool || model.AsksTool || model.FinishVague && toolAfter && b.endedOn(lastTool, last)
+	vague := model.FinishVague && toolAfter && b.endedOn(lastTool, last)
+	asks := model.Finish == convention.FinishTool || model.AsksTool || vague
 	silent := says(model) == 0 && !model.HasOutput
+	gone := b.callerGone()
 	switch {
 	case silent && !root.HasOutput && b.othersSpeak(model):
+		b.because("the last model call says nothing of its end, though this emitter does: it was cut short", model, convention.FieldFinish)
 		return slo.Cancelled, "cut_short"
-	case b.callerGone() && (asks || silent):
+	case gone != nil && (asks || silent):
+		b.because("the caller went away, and there is no answer", gone, convention.FieldCallerGone)
 		return slo.Cancelled, "caller_gone"
 	case asks:
 		if root.HasOutput && !toolAfter && root.Finish == convention.FinishStop {
+			b.because("the root stopped with an answer", root, convention.FieldFinish)
 			return b.marked(slo.Answered)
 		}
 		if o, why := b.marked(slo.LimitReached); o != slo.LimitReached && b.calledSince(model) {
 			return o, why
 		}
-		if toolAfter && tool.Failed && root.Finish == convention.FinishNone && !root.HasOutput && !b.gaveUp(tool) {
-			return slo.Error, "tool_error"
-		}
-		if toolAfter {
-			if tool.Finish == convention.FinishStop {
-				return b.marked(slo.Answered) // it ends the run, as it is meant to
-			}
-			if !root.HasOutput && b.gapAfter(root) {
-				return slo.Cancelled, "cut_short"
-			}
-			if model.StubAtLimit && !root.HasOutput && !b.gaveUp(tool) {
-				return slo.Cancelled, "cut_short" // it would have gone on, and a limit would show
-			}
-			if root.HasOutput && root.Finish != convention.FinishTool && model.Finish != convention.FinishTool {
-				return b.marked(slo.Answered)
-			}
-			return slo.LimitReached, "no_answer"
-		}
-		if model.AsksAnswer || root.HasOutput && root.Finish != convention.FinishTool {
+		return b.endingOnTool(root, model, tool, toolAfter)
+	case model.Finish == convention.FinishStop:
+		b.because("the last model call stopped with an answer", model, convention.FieldFinish)
+	case model.HasOutput:
+		b.because("the last model call's reply has text, and asks for no tool", model, convention.FieldOutputText)
+	case root.HasOutput:
+		b.because("the root carries an output", root, convention.FieldOutputText)
+	case root.Finish == convention.FinishStop:
+		b.because("the root says that it stopped", root, convention.FieldFinish)
+	default:
+		b.because("the last model call does not say how it ended, and neither it nor the root shows an answer", model, convention.FieldFinish)
+		b.and(root, convention.FieldOutputText)
+		return b.marked(slo.OutcomeUnknown)
+	}
+	return b.marked(slo.Answered)
+}
+
+// endingOnTool is how a run ended whose last model call asks for a tool.
+func (b *assembly) endingOnTool(root, model, tool *span, toolAfter bool) (slo.Outcome, string) {
+	asking := convention.FieldAsksTool
+	if toolAfter && tool.Failed && root.Finish == convention.FinishNone && !root.HasOutput && !b.gaveUp(tool) {
+		b.because("the last tool call failed, and nothing came after it", tool, convention.FieldFailure)
+		return slo.Error, "tool_error"
+	}
+	if toolAfter {
+		if tool.Finish == convention.FinishStop {
+			b.because("the last tool ends the run, as it is meant to", tool, convention.FieldFinish)
 			return b.marked(slo.Answered)
 		}
-		if b.gapAfter(root) {
+		if !root.HasOutput && b.gapAfter(root) {
+			b.because("the root outlives the last tool call by a clear gap, in which something never came: it was cut short", root, convention.FieldTimes)
+			b.and(tool, convention.FieldTimes)
 			return slo.Cancelled, "cut_short"
 		}
-		return slo.Escalated, "paused"
-	case model.Finish == convention.FinishStop || model.HasOutput || root.HasOutput || root.Finish == convention.FinishStop:
+		if model.StubAtLimit && !root.HasOutput && !b.gaveUp(tool) {
+			// It would have gone on, and a limit would show.
+			b.because("the run ends on a tool call without the one more model call that this emitter begins, also at a limit", tool, convention.FieldTimes)
+			return slo.Cancelled, "cut_short"
+		}
+		if root.HasOutput && root.Finish != convention.FinishTool && model.Finish != convention.FinishTool {
+			b.because("the root carries an output, and the last model call did not stop for a tool alone", root, convention.FieldOutputText)
+			return b.marked(slo.Answered)
+		}
+		b.because("the last model call asks for a tool, the tool is done and no answer came", model, asking)
+		b.and(tool, convention.FieldTool)
+		return slo.LimitReached, "no_answer"
+	}
+	if model.AsksAnswer {
+		b.because("the last model call asks for a tool that is the answer", model, asking)
 		return b.marked(slo.Answered)
 	}
-	return b.marked(slo.OutcomeUnknown)
+	if root.HasOutput && root.Finish != convention.FinishTool {
+		b.because("the root carries an output", root, convention.FieldOutputText)
+		return b.marked(slo.Answered)
+	}
+	if b.gapAfter(root) {
+		b.because("the last model call asks for a tool that never came, and the root outlives it by a clear gap: it was cut short", model, asking)
+		b.and(root, convention.FieldTimes)
+		return slo.Cancelled, "cut_short"
+	}
+	b.because("the last model call asks for a tool, and the run ended without calling it: it is the caller's to call", model, asking)
+	return slo.Escalated, "paused"
 }
 
 // worded maps stop reasons that say how an answer fell short.
@@ -206,9 +300,11 @@ func (b *assembly) marked(o slo.Outcome) (slo.Outcome, string) {
 			break
 		}
 		if slo.EscalationTool(t.Name) {
+			b.because("the run ends on a tool that hands it to a person", &b.spans[b.calledBy[i]], convention.FieldTool)
 			return slo.Escalated, "tool"
 		}
 		if slo.AbstainTool(t.Name) {
+			b.because("the run ends on a tool that declines", &b.spans[b.calledBy[i]], convention.FieldTool)
 			return slo.Abstained, "tool"
 		}
 		break
@@ -397,6 +493,7 @@ func (b *assembly) failureBelow() (o slo.Outcome, why string, found bool) {
 		}
 		if said, word, ok := ended(s); ok {
 			o, why, found = said, word, true
+			b.becauseEnded("a failed call on the run's own path says how it ended", s)
 		}
 	}
 	return o, why, found
@@ -455,15 +552,15 @@ func (b *assembly) dropped(tool, root *span) bool {
 	return !b.gaveUp(tool)
 }
 
-// callerGone says whether the root, or a span above it, tells that the caller
-// went away.
-func (b *assembly) callerGone() bool {
+// callerGone is the root, or a span above it, that tells that the caller went
+// away; nil where none does.
+func (b *assembly) callerGone() *span {
 	for i := b.lastRoot(); i >= 0; i = b.spans[i].parent {
 		if b.spans[i].CallerGone {
-			return true
+			return &b.spans[i]
 		}
 	}
-	return false
+	return nil
 }
 
 // callerLeft is when the caller went away: the end of the first span above the

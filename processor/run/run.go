@@ -94,7 +94,9 @@ type Run struct {
 	ContentCaptured bool
 
 	Evaluations []convention.Evaluation
-	Spans       int
+	// Sources say where the facts come from; only with [Settings.Sources].
+	Sources []Fact
+	Spans   int
 	// Sampling is the probability that each span was kept, from tracestate; 0 not said.
 	Sampling float64
 	// Biased: the run's spans were kept with different probabilities, or by a

@@ -116,10 +116,21 @@ func (b *assembly) untraced() {
 	if len(asking) == 0 {
 		return
 	}
+	// A call may be asked for by the span round the counted one.
+	counted := map[int32]int32{}
+	for _, k := range asking {
+		m := b.calls[k]
+		counted[m] = m
+		for p := b.spans[m].parent; b.inside(p) && b.spans[p].Kind != convention.Agent && b.spans[p].Kind != convention.Tool; p = b.spans[p].parent {
+			if b.spans[p].wraps {
+				counted[p] = m
+			}
+		}
+	}
 	traced := make(map[int32][]int32, len(asking)) // by the model call that asked
 	for _, i := range b.this.members {
 		if s := &b.spans[i]; (s.Kind == convention.Tool || s.Kind == convention.Retrieval) && !s.judged && !b.repeated(i) {
-			if m := b.askedBy(i); m >= 0 {
+			if m, ok := counted[b.askedBy(i)]; ok {
 				traced[m] = append(traced[m], i)
 			}
 		}
@@ -133,7 +144,10 @@ func (b *assembly) untraced() {
 		}
 		derived := b.byMessage(m, b.nextCall(k), traced[m])
 		found = found || derived > 0
-		b.run.Unseen += max(missing-derived, 0)
+		if missing > derived {
+			b.run.Unseen += missing - derived
+			b.unseenBy = append(b.unseenBy, m)
+		}
 	}
 	if found {
 		b.sortCalls()
