@@ -421,6 +421,7 @@ var decidedBy = map[string]string{
 	"cost":        "cost_usd, outcome",
 	"tool_free":   "outcome, tool_calls, retrievals",
 	"no_progress": "tool_calls (name, arguments and result of each), outcome",
+	"abstention":  "outcome, evaluations",
 	"custom":      "whatever its expression names",
 }
 
@@ -435,6 +436,11 @@ func verdictFrom(o *slo.Objective, r *sli.Result) string {
 	}
 	if r.Value != nil {
 		how += "; measured: " + strconv.FormatFloat(*rounded(r.Value, 1e6), 'f', -1, 64)
+		for _, k := range sli.Kinds {
+			if k.Name == o.SLI && k.Value != "" {
+				how += " " + k.Value
+			}
+		}
 	}
 	return strings.TrimPrefix(how, "; ")
 }
