@@ -34,6 +34,12 @@ type Budget struct {
 	Remaining   Number    // 1 − bad/(budget·(good+bad)), at most 1; below 0 is overspent
 	Interval    [2]Number // what is left if the true error ratio is anywhere in its 95% Clopper-Pearson interval
 	BurnRate    []BurnRate
+	// AtLeast is the error ratio that is proven of a part of a split budget, set by
+	// [WorstFirst]: the lower one-sided 95% Clopper-Pearson bound, corrected for the
+	// number of parts; 0 for less than two bad events, nil where it was not asked for.
+	AtLeast *Number
+	// Predicted is what the success of steps makes of a completion SLO.
+	Predicted []Prediction
 	// ExhaustedIn is the time in seconds until the failures still allowed are
 	// used up at the present rate; 0 when they are, nil when they are not being.
 	ExhaustedIn *int64
@@ -79,6 +85,9 @@ func (b Budget) fields(o *object) {
 	o.field("unknown", b.Unknown)
 	o.field("excluded", b.Excluded)
 	o.field("error_ratio", b.ErrorRatio)
+	if b.AtLeast != nil {
+		o.field("error_ratio_at_least", b.AtLeast)
+	}
 	o.field("budget_remaining", b.Remaining)
 	o.field("budget_interval", b.Interval)
 	var burn object
@@ -88,6 +97,9 @@ func (b Budget) fields(o *object) {
 	o.field("burn_rate", &burn)
 	o.field("exhausted_in_seconds", b.ExhaustedIn)
 	o.field("status", b.Status)
+	if len(b.Predicted) > 0 {
+		o.field("predicted", b.Predicted)
+	}
 	if len(b.Notes) > 0 {
 		o.field("notes", b.Notes)
 	}

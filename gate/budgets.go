@@ -159,6 +159,11 @@ func (r reader) budgets(ctx context.Context, set *slo.Set, f *slo.File, objectiv
 	}
 	var out []Budget
 	for _, o := range objectives {
+		if by == "" && Predicts(f, o) {
+			if err := r.predict(ctx, set, &agents[o][0], over); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Service, err)
+			}
+		}
 		if o.CountsRuns() {
 			out = append(out, agents[o]...)
 			continue
@@ -206,6 +211,9 @@ func (r reader) agentBudgets(ctx context.Context, set *slo.Set, f *slo.File, obj
 			if g.slo == o.Name {
 				b := newBudget(f, o, g, by, newLedger(verdicts(found[g])), from, at)
 				b.notes(h, "exporter agent_slo", doubts)
+				if n := b.Good + b.Bad + b.Unknown + b.Excluded; g.value == slo.OverflowValue && n > 0 {
+					b.Notes = append(b.Notes, overflowNote(by, n))
+				}
 				out[o] = append(out[o], b)
 			}
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -24,15 +25,35 @@ extrapolated.
   LEFT         share of the budget that is not spent: 1 − bad ÷ (tolerated share × (good + bad))
   95% RANGE    what is left if the true error ratio is anywhere in its 95% interval
   BURN         error ratio of the last hour, 6 hours, … ÷ the tolerated one; at 1 the budget lasts its window
-  RUNS OUT IN  time until the failures still allowed are used up at the present rate`,
+  RUNS OUT IN  time until the failures still allowed are used up at the present rate
+
+With --by there is a line for each value, the worst first: not by the ratio
+itself, which one bad run of one makes 100%, but by the error ratio that is
+proven, the lower end of its 95% interval over all values that are compared.
+
+Where the file has SLOs of steps (scope: tool or agent), the runs' completion is
+held against what the steps alone would make of it: the product of
+(1 − error ratio) ^ (calls a run) over all tools, or sub-agents. It takes steps
+to fail independently, and each failure to fail the run.`,
 		Example: `  sloctl budget -f slo.yaml --prometheus http://localhost:9090
   sloctl budget -f slo.yaml completion latency
   sloctl budget -f slo.yaml --by agent
+  sloctl budget -f slo.yaml --by tenant --worst 5
   sloctl budget -f slo.yaml -o json | jq '.[] | select(.status != "ok")'`,
 	}
 	q, output := questionFlags(c), outputFlag(c)
+	worst := c.Flags().Int("worst", 0, "with --by: only the `N` worst values of each SLO")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		switch {
+		case *worst < 0 || *worst == 0 && c.Flags().Changed("worst"):
+			return fmt.Errorf("--worst %d: it must be at least 1", *worst)
+		case *worst > 0 && q.by == "":
+			return errors.New("--worst needs --by, such as --by agent or a dimension of the file")
+		}
 		return q.ask(c.Context(), args, func(_ context.Context, _ gate.Prometheus, _ *slo.Set, budgets []gate.Budget) error {
+			if q.by != "" {
+				budgets = gate.WorstFirst(budgets, *worst)
+			}
 			if *output != table {
 				return encode(c.OutOrStdout(), *output, budgets)
 			}
@@ -52,6 +73,9 @@ func writeBudgets(w io.Writer, budgets []gate.Budget) error {
 		fmt.Fprintln(w, terminal.Paint(title(of[0]), terminal.Bold, colours))
 		if err := budgetTable(of).Write(w, colours); err != nil {
 			return err
+		}
+		for _, line := range predictions(of) {
+			fmt.Fprintln(w, line)
 		}
 		for _, note := range notes(of) {
 			fmt.Fprintln(w, terminal.Paint("note: "+note, terminal.Yellow, colours))
@@ -93,6 +117,27 @@ func notes(budgets []gate.Budget) (all []string) {
 	}
 	return all
 }
+
+// predictions holds completion against its steps, a line each.
+func predictions(budgets []gate.Budget) (lines []string) {
+	for _, b := range budgets {
+		if b.ErrorRatio == nil {
+			continue
+		}
+		measured := terminal.Percent(one.Sub(b.ErrorRatio.Decimal))
+		for _, p := range b.Predicted {
+			weakest := p.Steps[0]
+			line := fmt.Sprintf("%s: %s measured, %s predicted from its %s", b.SLO, measured, terminal.Percent(p.Success.Decimal), stepWords[p.Scope])
+			if weakest.Bad > 0 {
+				line += fmt.Sprintf("; the weakest, %s, fails %s of %s calls a run", weakest.Name, terminal.Percent(weakest.ErrorRatio.Decimal), terminal.Decimal(weakest.PerRun.Decimal))
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+var stepWords = map[slo.Scope]string{slo.ScopeTool: "tool calls", slo.ScopeAgent: "sub-agents"}
 
 var statusColours = map[gate.Status]terminal.Colour{
 	gate.OK: terminal.Green, gate.AtRisk: terminal.Yellow, gate.Exhausted: terminal.Red, gate.Insufficient: terminal.Dim,

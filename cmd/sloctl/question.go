@@ -37,7 +37,7 @@ func questionFlags(c *cobra.Command) *question {
 	flags := c.Flags()
 	flags.StringVar(&q.address, "prometheus", "", "base URL of a Prometheus API (default $PROMETHEUS_URL, or that of sloctl up: "+defaultPrometheus+")")
 	flags.StringSliceVar(&q.slos, "slo", nil, "only these SLOs; the same as naming them as arguments")
-	flags.StringVar(&q.by, "by", "", "a budget for each `agent`, or each value of a dimension")
+	flags.StringVar(&q.by, "by", "", "a budget for each `agent`, tool, or value of a dimension")
 	flags.StringArrayVar(&q.headers, "header", nil, "`\"Name: value\"` sent with each request, such as a tenant; \"Name: @FILE\" reads the value from a file; repeatable")
 	flags.DurationVar(&q.timeout, "timeout", 2*time.Minute, "how long reading may take")
 	flags.StringVar(&q.end, "time", "", "when the window ends, RFC 3339 or Unix seconds (default now)")
