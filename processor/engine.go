@@ -63,9 +63,11 @@ func NewEngine(files *slo.Set, options EngineOptions, judged func(j Judged, pipe
 		options.Now = time.Now
 	}
 	e := &Engine{files: files, judged: judged, now: options.Now, waiting: newWaitingRuns()}
+	extractor := convention.New(files.AttributeNames()...)
+	extractor.Likeness = files.Names("no_progress")
 	e.assembler = run.New(
 		run.Settings{Runs: files.Runs(), MaxBytes: options.MaxBytes, Shards: options.Shards, Sources: options.Sources},
-		files, convention.New(files.AttributeNames()...),
+		files, extractor,
 		run.Handler{Complete: e.complete, Evaluated: e.evaluated, Marker: marker, Skip: summary.Is},
 		options.Now)
 	return e

@@ -97,6 +97,13 @@ func (f *File) AgentLabel(agent string) string {
 	return agent
 }
 
+// Names says whether an SLO of any file has that kind.
+func (s *Set) Names(kind string) bool {
+	return slices.ContainsFunc(s.Files, func(f *File) bool {
+		return slices.ContainsFunc(f.SLOs, func(o Objective) bool { return o.SLI == kind })
+	})
+}
+
 // AttributeNames lists every attribute that the files need beside what the
 // conventions read anyway: those of match, runs.key, dimensions and of
 // expressions. Sorted, each once.

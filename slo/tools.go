@@ -15,6 +15,8 @@ var (
 	humanWaitTools  = []string{"ask_user*", "ask_human*", "*approval*"}
 	escalationTools = []string{"escalate*", "handoff_to_human", "ask_human*", "request_human*"}
 	abstainTools    = []string{"abstain*"}
+	pausingTools    = []string{"sleep", "sleep_s", "sleep_ms", "sleep_seconds", "wait", "wait_s", "wait_ms", "wait_seconds", "pause", "delay"}
+	searchTools     = []string{"*search*", "*retriev*", "*knowledge*"}
 )
 
 // AnswerTool says whether calling the tool is giving the answer: the file
@@ -104,6 +106,17 @@ func (f *File) namesTool(name string) bool {
 // HumanWaitTool says whether a call of the tool waits for a person: ask_user*,
 // ask_human* and *approval*, in any case style.
 func HumanWaitTool(name string) bool { return matchAny(humanWaitTools, snakeCase(name)) }
+
+// PausingTool says whether a call of the tool only lets time pass: sleep, wait,
+// pause and delay, also with a unit behind them, in any case style.
+func PausingTool(name string) bool { return matchAny(pausingTools, snakeCase(name)) }
+
+// SearchTool says whether the tool answers questions in words by what it finds:
+// the file lists it as a retrieval tool, or its name has search, retriev or
+// knowledge in it, in any case style.
+func (f *File) SearchTool(name string) bool {
+	return f.RetrievalTool(name) || matchAny(searchTools, snakeCase(name))
+}
 
 // EscalationTool says whether a call of the tool hands the run to a person:
 // escalate*, handoff_to_human, ask_human* and request_human*, in any case style.

@@ -14,6 +14,10 @@ type Extractor struct {
 	// and CEL. Facts.Attributes refers to them by index.
 	Names []string
 
+	// Likeness: also say what tool calls have in common that are not the same to
+	// the letter; Facts.Like is empty otherwise.
+	Likeness bool
+
 	keys *table
 }
 
@@ -68,6 +72,7 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 	r.reset()
 	r.scope = r.scopes.find(scope.Name())
 	r.name = s.Name()
+	r.likeness = x.Likeness
 
 	f.SpanID, f.ParentID = s.SpanID(), s.ParentSpanID()
 	f.Start, f.End = uint64(s.StartTimestamp()), uint64(s.EndTimestamp())
@@ -149,9 +154,11 @@ func (f *Facts) events(r *reading, s ptrace.Span) {
 		if r.hasArgs && !f.HasArgs && !redacted(r.args) {
 			c := canonicalText(r.args)
 			f.HasArgs, f.ArgsHash, f.ArgsEmpty = true, c.hash, c.empty
+			f.likeArgs(r.args)
 		}
 		if r.hasResult && !f.HasResult && !redacted(r.result) {
 			f.takeResult(canonicalText(r.result))
+			f.likeResult(r.result)
 		}
 	}
 }

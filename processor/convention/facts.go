@@ -189,6 +189,7 @@ type Facts struct {
 	HasResult   bool
 	ResultHash  uint64
 	ResultEmpty bool // null, "", {}, [] or zero documents
+	Like        Likeness
 	// ClientSide: asked for but to be executed by the caller.
 	ClientSide bool
 

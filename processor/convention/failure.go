@@ -290,6 +290,7 @@ func (f *Facts) blame(s string) {
 		s = s[:maxErrorText]
 	}
 	found := errorWords.find(s)
+	f.likeError(s)
 	if f.Kind == Model {
 		f.Fault = f.Fault.or(providerFault(s, found))
 	}

@@ -59,7 +59,7 @@ func readADK(r *reading, f *Facts, s ptrace.Span) {
 		}
 		// In Go a map that nobody filled, whatever the tool was called with.
 		if r.textFrom(googleADK, slotArgs) == "null" {
-			f.HasArgs, f.ArgsHash, f.ArgsEmpty = false, 0, false
+			f.HasArgs, f.ArgsHash, f.ArgsEmpty, f.Like = false, 0, false, Likeness{}
 		}
 		// A tool that throws ends its span before any attribute is set: that is
 		// how this emitter says that it failed.

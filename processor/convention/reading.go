@@ -23,7 +23,8 @@ type reading struct {
 	rank  [vocabularyCount][slots]uint8
 	value [vocabularyCount][slots]value
 
-	name string // of the span
+	name     string // of the span
+	likeness bool   // asked for
 	// proved: the counts themselves show that input leaves out cached tokens;
 	// they are added already.
 	proved bool

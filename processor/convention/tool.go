@@ -21,6 +21,9 @@ func (f *Facts) setArgs(v value) {
 	}
 	c := canonicalValue(v)
 	f.HasArgs, f.ArgsHash, f.ArgsEmpty = true, c.hash, c.empty
+	if f.likens() {
+		f.likeArgs(plain(v))
+	}
 }
 
 func (f *Facts) setResult(v value) {
@@ -28,6 +31,9 @@ func (f *Facts) setResult(v value) {
 		return
 	}
 	f.takeResult(canonicalValue(v))
+	if f.likens() {
+		f.likeResult(plain(v))
+	}
 }
 
 func (f *Facts) takeResult(c canonical) {

@@ -62,6 +62,10 @@ const (
 	fRequested
 	fFault
 	fFindings
+	fLikeArgs
+	fLikeText
+	fLikeResult
+	fLikeError
 )
 
 const traceMix = 0x9e3779b97f4a7c15
@@ -129,6 +133,10 @@ func flagsOf(f *convention.Facts) uint64 {
 		bit(f.Requested|f.Provider != 0, fRequested) |
 		bit(f.Fault != convention.NoFault, fFault) |
 		bit(len(f.Findings) > 0, fFindings) |
+		bit(f.Like.Args != 0, fLikeArgs) |
+		bit(f.Like.Query|f.Like.Sentence != 0, fLikeText) |
+		bit(f.Like.Result != 0, fLikeResult) |
+		bit(f.Like.Error != 0, fLikeError) |
 		bit(f.Convention != "", fConvention) |
 		bit(f.Tentative != convention.Other, fTentative)
 }
@@ -244,6 +252,9 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	if flags&fFault != 0 {
 		b = append(b, byte(f.Fault))
 	}
+	if flags&(fLikeArgs|fLikeText|fLikeResult|fLikeError) != 0 {
+		b = appendLikeness(b, &f.Like, flags)
+	}
 	if flags&fAttributes != 0 {
 		b = appendCount(b, uint64(len(f.Attributes)))
 		for _, a := range f.Attributes {
@@ -320,6 +331,42 @@ func appendTimes(b []byte, x, y uint64) []byte {
 
 // arrivalUnit is the resolution in which arrivals are kept.
 const arrivalUnit = int64(1e6)
+
+// appendLikeness encodes what flags say is there.
+func appendLikeness(b []byte, l *convention.Likeness, flags uint64) []byte {
+	if flags&fLikeArgs != 0 {
+		b = binary.LittleEndian.AppendUint32(b, l.Args)
+	}
+	if flags&fLikeText != 0 {
+		b = binary.LittleEndian.AppendUint32(b, l.Query)
+		b = binary.LittleEndian.AppendUint32(b, l.Sentence)
+		b = binary.LittleEndian.AppendUint64(b, l.Words)
+	}
+	if flags&fLikeResult != 0 {
+		b = binary.LittleEndian.AppendUint32(b, l.Result)
+		b = append(b, byte(l.Substance))
+	}
+	if flags&fLikeError != 0 {
+		b = binary.LittleEndian.AppendUint32(b, l.Error)
+	}
+	return b
+}
+
+// likeness is the inverse of appendLikeness.
+func (r *reader) likeness(l *convention.Likeness, flags uint64) {
+	if flags&fLikeArgs != 0 {
+		l.Args = r.u32()
+	}
+	if flags&fLikeText != 0 {
+		l.Query, l.Sentence, l.Words = r.u32(), r.u32(), r.u64()
+	}
+	if flags&fLikeResult != 0 {
+		l.Result, l.Substance = r.u32(), convention.Substance(r.byte())
+	}
+	if flags&fLikeError != 0 {
+		l.Error = r.u32()
+	}
+}
 
 // reader decodes a group's log. It stops at the first impossible byte, so that
 // a damaged checkpoint cannot make it panic.
@@ -523,6 +570,9 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		}
 		if has(fFault) {
 			s.Fault = convention.ProviderFault(min(r.byte(), byte(convention.Unavailable)))
+		}
+		if flags&(fLikeArgs|fLikeText|fLikeResult|fLikeError) != 0 {
+			r.likeness(&s.Like, flags)
 		}
 		if has(fAttributes) {
 			n := r.uvarint()

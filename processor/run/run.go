@@ -157,6 +157,7 @@ type ToolCall struct {
 	HasArgs, HasResult     bool
 	ArgsHash, ResultHash   uint64
 	ArgsEmpty, ResultEmpty bool
+	Like                   convention.Likeness  // to other calls; empty unless a file asks for it
 	Findings               []convention.Finding // what files ask of the arguments
 	Class                  convention.Class     // ClassNone: it succeeded
 	Persistence            Persistence          // of the failure

@@ -31,7 +31,7 @@ func (b *assembly) tools() {
 			Name: s.ToolName, Agent: b.owner(i), Role: b.role(i), Retrieval: s.tool.retrieval,
 			CallID: s.CallID, Trace: s.trace,
 			HasArgs: s.HasArgs, ArgsHash: s.ArgsHash, ArgsEmpty: s.ArgsEmpty,
-			HasResult: s.HasResult, ResultHash: s.ResultHash, ResultEmpty: s.ResultEmpty,
+			HasResult: s.HasResult, ResultHash: s.ResultHash, ResultEmpty: s.ResultEmpty, Like: s.Like,
 			Start: s.Start, End: s.End, SpanID: s.SpanID,
 		}
 		if asked := b.askedBy(i); asked >= 0 {
@@ -69,6 +69,7 @@ func (b *assembly) tools() {
 			r.Tools[i].HasArgs, r.Tools[i].HasResult = false, false
 			r.Tools[i].ArgsEmpty, r.Tools[i].ResultEmpty = false, false
 			r.Tools[i].Findings = nil
+			r.Tools[i].Like = convention.Likeness{Error: r.Tools[i].Like.Error}
 		}
 	}
 	for _, m := range b.calls {

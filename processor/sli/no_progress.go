@@ -16,8 +16,8 @@ import (
 func noProgress(o *slo.Objective, s *subject) Result {
 	r := s.repeats(o)
 	switch {
-	case r.circling:
-		return badFor(RepeatedCall).count(r.most)
+	case r.pattern != "":
+		return badFor(r.pattern).count(r.most)
 	case s.Outcome == slo.StoppedNoProgress, s.Outcome == slo.LimitReached:
 		return badFor(s.outcomeReason())
 	case r.hidden:
@@ -34,9 +34,10 @@ func noProgress(o *slo.Objective, s *subject) Result {
 
 // repetition is how often calls of a run were the same.
 type repetition struct {
-	most     int  // times the most repeated call was seen; of those that circle, if any do
-	circling bool // some call was seen as often as its tool's limit
-	hidden   bool // calls whose arguments or result are not captured might be
+	most    int    // times the most repeated call was seen; of those that circle, if any do
+	pattern string // reason of the verdict when calls circle, else ""
+	hidden  bool   // calls whose arguments or result are not captured might circle
+	wasted  []int  // places in Run.Tools of the calls that brought nothing, ascending
 }
 
 // call is what makes two calls the same. What is not captured is 0.
@@ -45,10 +46,14 @@ type call struct {
 	argsKnown, resultKnown bool
 	args, result           uint64
 	message                uint64
+
+	place int // in Run.Tools
+	of    *run.ToolCall
 }
 
-func (s *subject) call(t *run.ToolCall) call {
-	c := call{agent: t.Agent, tool: t.Name, message: t.Message}
+func (s *subject) call(place int) call {
+	t := &s.Tools[place]
+	c := call{agent: t.Agent, tool: t.Name, message: t.Message, place: place, of: t}
 	if !s.ContentCaptured {
 		return c
 	}
@@ -60,63 +65,144 @@ func (s *subject) call(t *run.ToolCall) call {
 		c.resultKnown, c.result = true, t.ResultHash
 	case t.Failed():
 		// A failure without a text is the result, as far as anyone can say.
-		c.resultKnown, c.result = true, uint64(t.Class)
+		c.resultKnown, c.result = true, uint64(t.Like.Error)<<8|uint64(t.Class)
 	}
 	return c
 }
 
 func (c call) known() bool { return c.argsKnown && c.resultKnown }
 
-// repeats compares the calls of each agent and tool. Handoffs are left out:
-// they have nothing to compare.
+// compared says whether a call can be one of several that are the same. Handoffs
+// have nothing to compare, and pauses bring nothing: what comes between does.
+func compared(t *run.ToolCall) bool { return t.Role != run.NotCounted && !slo.PausingTool(t.Name) }
+
+// repeats compares the calls of each agent: first to the letter, then by what
+// they have in common, then whether many in succession brought nothing new.
 func (s *subject) repeats(o *slo.Objective) (r repetition) {
 	if n, differ := s.allDiffer(); differ && o.Repeats > 1 && len(o.PerTool) == 0 {
 		return repetition{most: min(n, 1)}
 	}
 	calls := make([]call, 0, len(s.Tools))
 	for i := range s.Tools {
-		if t := &s.Tools[i]; t.Role != run.NotCounted {
-			calls = append(calls, s.call(t))
+		if compared(&s.Tools[i]) {
+			calls = append(calls, s.call(i))
 		}
 	}
+	r = s.exactRepeats(o, slices.Clone(calls))
+	if r.pattern != "" {
+		return r
+	}
+	if loose := s.looseRepeats(o, calls); loose.pattern != "" {
+		return loose
+	}
+	late := s.nothingNew(o, calls)
+	if late.pattern == "" {
+		late.most, late.hidden = r.most, r.hidden || late.hidden
+	}
+	return late
+}
+
+// exactRepeats finds calls of one agent and tool with the same arguments and the
+// same result or failure.
+func (s *subject) exactRepeats(o *slo.Objective, calls []call) (r repetition) {
 	slices.SortFunc(calls, compareCalls)
+	var circles [][]call
 	for ofTool := range groups(calls, func(a, b call) bool { return a.tool == b.tool && a.agent == b.agent }) {
 		limit := o.RepeatsOf(ofTool[0].tool)
 		for same := range groups(ofTool, sameCall) {
-			if !same[0].known() {
+			if !same[0].known() || succeededLater(same, ofTool) {
 				continue
 			}
 			n := rounds(same)
-			if circling := n >= limit; circling && !r.circling {
-				r.circling, r.most = true, n
-			} else if circling == r.circling {
+			if circling := n >= limit; circling && circles == nil {
+				circles, r.most = append(circles, same), n
+			} else if circling {
+				circles, r.most = append(circles, same), max(r.most, n)
+			} else if circles == nil {
 				r.most = max(r.most, n)
 			}
 		}
 		r.hidden = r.hidden || mayHideRepeats(ofTool, limit)
 	}
+	switch {
+	case circles == nil:
+	case interleaved(circles):
+		r.pattern = RepeatedCycle
+	default:
+		r.pattern = RepeatedCall
+	}
+	r.wasted = wastedIn(circles)
 	return r
 }
 
+// succeededLater says whether a call that failed again and again was tried once
+// more with the same arguments and succeeded: it got somewhere.
+func succeededLater(same, ofTool []call) bool {
+	if !same[0].of.Failed() {
+		return false
+	}
+	last := slices.MaxFunc(same, func(a, b call) int { return cmp.Compare(a.place, b.place) })
+	return slices.ContainsFunc(ofTool, func(c call) bool {
+		return c.place > last.place && !c.of.Failed() && !c.of.Unfinished && c.argsKnown && c.looseArgs() == last.looseArgs()
+	})
+}
+
+// interleaved says whether two of the groups took turns: A B A B.
+func interleaved(circles [][]call) bool {
+	type extent struct{ first, last int }
+	extents := make([]extent, len(circles))
+	for i, same := range circles {
+		extents[i] = extent{same[0].place, same[0].place}
+		for _, c := range same {
+			extents[i].first, extents[i].last = min(extents[i].first, c.place), max(extents[i].last, c.place)
+		}
+	}
+	slices.SortFunc(extents, func(a, b extent) int { return cmp.Compare(a.first, b.first) })
+	for i := 1; i < len(extents); i++ {
+		if extents[i].first < extents[i-1].last {
+			return true
+		}
+	}
+	return false
+}
+
+// wastedIn lists all calls of the groups but the first of each.
+func wastedIn(circles [][]call) (places []int) {
+	for _, same := range circles {
+		first := slices.MinFunc(same, func(a, b call) int { return cmp.Compare(a.place, b.place) }).place
+		for _, c := range same {
+			if c.place != first {
+				places = append(places, c.place)
+			}
+		}
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
 // allDiffer says whether every call is known and no two have the same
-// arguments and result, as in nearly every run, and how many calls there are.
+// arguments and result, or a result in common, as in nearly every run; and how
+// many calls there are.
 func (s *subject) allDiffer() (n int, differ bool) {
-	var seen [32]struct{ args, result uint64 } // few: compared each with each
+	var seen [32]struct { // few: compared each with each
+		tool                string
+		args, result, loose uint64
+	}
 	for i := range s.Tools {
-		t := &s.Tools[i]
-		if t.Role == run.NotCounted {
+		if !compared(&s.Tools[i]) {
 			continue
 		}
-		c := s.call(t)
+		c := s.call(i)
 		if n == len(seen) || !c.known() {
 			return n, false
 		}
-		for _, other := range seen[:n] {
-			if other.args == c.args && other.result == c.result {
+		loose := c.looseResult()
+		for k := range seen[:n] {
+			if other := &seen[k]; other.args == c.args && other.result == c.result || other.loose == loose && other.tool == c.tool {
 				return n, false
 			}
 		}
-		seen[n].args, seen[n].result = c.args, c.result
+		seen[n].tool, seen[n].args, seen[n].result, seen[n].loose = c.tool, c.args, c.result, loose
 		n++
 	}
 	return n, true

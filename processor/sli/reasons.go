@@ -52,6 +52,10 @@ const (
 	NotExpected        = "not_expected"
 	ExpectationUnknown = "expectation_unknown"
 	RepeatedCall       = "repeated_call"
+	RepeatedCycle      = "repeated_cycle"
+	CosmeticChange     = "cosmetic_change"
+	RewordedCall       = "reworded_call"
+	UnchangedResults   = "unchanged_results"
 	ContentNotCaptured = "content_not_captured"
 	CallsNotSeen       = "calls_not_seen"
 
@@ -140,7 +144,11 @@ var Reasons = []Reason{
 	{RequiredMissing, []slo.Verdict{slo.Bad}, "none of the required tools succeeded before the answer"},
 	{NotExpected, []slo.Verdict{slo.Excluded}, "no tool call was expected"},
 	{ExpectationUnknown, []slo.Verdict{slo.Unknown}, "whether a tool call was expected is not known"},
-	{RepeatedCall, []slo.Verdict{slo.Bad}, "the same call with the same result, too often"},
+	{RepeatedCall, []slo.Verdict{slo.Bad}, "the same call with the same result, or the same failure that never gave way, too often"},
+	{RepeatedCycle, []slo.Verdict{slo.Bad}, "several calls in turn with the same results, too often"},
+	{CosmeticChange, []slo.Verdict{slo.Bad}, "the same result too often, for arguments that differ in letter case, white space or generated members alone"},
+	{RewordedCall, []slo.Verdict{slo.Bad}, "the same result too often, for the same question in other words"},
+	{UnchangedResults, []slo.Verdict{slo.Bad}, "many calls in succession, and each brought what one before it had brought"},
 	{CallsNotSeen, []slo.Verdict{slo.Unknown}, "the model asked for tools and went on, and no span says whether they ran"},
 	{ContentNotCaptured, []slo.Verdict{slo.Unknown}, "a tool was called often enough, and arguments or results are not captured"},
 

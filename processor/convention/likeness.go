@@ -1,0 +1,461 @@
+package convention
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// Likeness is what two tool calls may have in common although their arguments,
+// results or errors are not the same to the letter. All are hashes to be
+// compared within one run; 0 is not known, or nothing of the kind.
+type Likeness struct {
+	// Args is of the arguments without what does not matter: letter case, white
+	// space, and generated members (ids of the request, the time of the call).
+	Args uint32
+	// Sentence is Args with each text of three words and more left out but for
+	// the numbers in it, Query the same of every text without digits: calls that
+	// agree in one of them may ask for the same thing in other words.
+	Sentence, Query uint32
+	// Words has a bit for each word of the texts that Sentence leaves out.
+	Words uint64
+	// Result is of the result, as Args.
+	Result uint32
+	// Substance says how much the result tells.
+	Substance Substance
+	// Error is of a failure's texts, without numbers and ids.
+	Error uint32
+}
+
+// Substance is how much a result tells. Many calls have the same result when
+// results say little, and nobody is going in circles.
+type Substance uint8
+
+const (
+	NoSubstance Substance = iota // not captured
+	Trivial                      // empty, ok, true, 3, "not found"
+	Slight                       // a word or two
+	Content
+)
+
+// Bounds of what is read for likeness, in bytes: longer values are alike when
+// they are the same.
+const (
+	maxLike    = 16 << 10
+	minTelling = 12 // letters of a result from which on it is Content
+)
+
+// around is how far from the start of its span, in nanoseconds, a time in a
+// tool call still is the time of the call.
+const around = uint64(10 * time.Minute)
+
+func (f *Facts) likens() bool { return f.reading != nil && f.reading.likeness }
+
+func (f *Facts) likeArgs(s string) {
+	if !f.likens() {
+		return
+	}
+	l := liken{start: f.Start}
+	h, ok := l.captured(s)
+	if !ok {
+		f.Like.Args = short(f.ArgsHash)
+		return
+	}
+	f.Like.Args = short(h.loose)
+	if l.queries {
+		f.Like.Query = short(h.query)
+	}
+	if l.sentences {
+		f.Like.Sentence, f.Like.Words = short(h.sentence), l.words
+	}
+}
+
+func (f *Facts) likeResult(s string) {
+	if !f.likens() {
+		return
+	}
+	l := liken{start: f.Start}
+	h, ok := l.captured(s)
+	if !ok {
+		f.Like.Result, f.Like.Substance = short(f.ResultHash), Content
+		return
+	}
+	f.Like.Result = short(h.loose)
+	switch {
+	case l.telling == 0:
+		f.Like.Substance = Trivial
+	case l.telling < minTelling:
+		f.Like.Substance = Slight
+	default:
+		f.Like.Substance = Content
+	}
+}
+
+// likeError adds one text of a failure.
+func (f *Facts) likeError(s string) {
+	if f.Kind != Tool || !f.likens() {
+		return
+	}
+	f.Like.Error = short(mix(uint64(f.Like.Error), errorHash(s)))
+}
+
+func short(h uint64) uint32 { return uint32(h>>32) | 1 }
+
+// liken reads one captured value.
+type liken struct {
+	start     uint64 // of the span, Unix nanoseconds
+	words     uint64
+	telling   int // bytes of text that says something
+	sentences bool
+	queries   bool
+}
+
+// likes are the hashes of one value, see [Likeness].
+type likes struct{ loose, sentence, query uint64 }
+
+func alike(h uint64) likes { return likes{h, h, h} }
+
+func (a likes) mix(b likes) likes {
+	return likes{mix(a.loose, b.loose), mix(a.sentence, b.sentence), mix(a.query, b.query)}
+}
+
+func (a likes) add(b likes) likes {
+	return likes{a.loose + b.loose, a.sentence + b.sentence, a.query + b.query}
+}
+
+// plain is a captured attribute as text.
+func plain(v value) string {
+	if v.Type() == pcommon.ValueTypeStr {
+		return v.Str()
+	}
+	return v.AsString()
+}
+
+// captured reads what was captured; not ok when it is too long.
+func (l *liken) captured(s string) (likes, bool) {
+	s = strings.TrimSpace(s)
+	if len(s) > maxLike {
+		return likes{}, false
+	}
+	if s == "" || s == "null" || s == "None" {
+		return alike(hashText("")), true
+	}
+	switch s[0] {
+	case '{', '[', '"':
+		inner, _ := unwrap(s)
+		if h, end := l.json(inner, 0, 0); end == len(inner) {
+			return h, true
+		}
+		return l.text(inner), true
+	case 'c':
+		if strings.HasPrefix(s, "content=") { // LangChain's message, see canonicalText
+			if i := strings.LastIndex(s, " tool_call_id="); i > 0 {
+				s = s[:i]
+			}
+		}
+	}
+	return l.text(s), true
+}
+
+// json reads the value at s[i], as hashJSON does.
+func (l *liken) json(s string, i, depth int) (likes, int) {
+	i = skipSpace(s, i)
+	if i >= len(s) || depth > maxDepth {
+		return likes{}, -1
+	}
+	switch s[i] {
+	case '{':
+		return l.object(s, i, depth)
+	case '[':
+		sum := alike(seedArray)
+		if i = skipSpace(s, i+1); i < len(s) && s[i] == ']' {
+			return sum, skipSpace(s, i+1)
+		}
+		for {
+			var h likes
+			if h, i = l.json(s, i, depth+1); i < 0 || i >= len(s) {
+				return likes{}, -1
+			}
+			sum = sum.mix(h)
+			if s[i] == ']' {
+				return sum, skipSpace(s, i+1)
+			}
+			if s[i] != ',' {
+				return likes{}, -1
+			}
+			i++
+		}
+	case '"':
+		end, escaped := scanString(s, i)
+		if end < 0 {
+			return likes{}, -1
+		}
+		text := s[i+1 : end-1]
+		if escaped {
+			text = string(appendUnescaped(nil, text))
+		}
+		return l.text(text), skipSpace(s, end)
+	}
+	end := skipValue(s, i)
+	if end < 0 {
+		return likes{}, -1
+	}
+	if n, ok := integer(s[i:end]); ok && l.now(epoch(n)) {
+		return alike(seedNumber), skipSpace(s, end)
+	}
+	h, ok := hashScalar(s[i:end])
+	if !ok {
+		return likes{}, -1
+	}
+	return alike(h), skipSpace(s, end)
+}
+
+func (l *liken) object(s string, i, depth int) (likes, int) {
+	sum := alike(seedObject)
+	if i = skipSpace(s, i+1); i < len(s) && s[i] == '}' {
+		return sum, skipSpace(s, i+1)
+	}
+	for {
+		if i >= len(s) || s[i] != '"' {
+			return likes{}, -1
+		}
+		end, escaped := scanString(s, i)
+		if end < 0 {
+			return likes{}, -1
+		}
+		raw := s[i+1 : end-1]
+		if i = skipSpace(s, end); i >= len(s) || s[i] != ':' {
+			return likes{}, -1
+		}
+		before := *l
+		var h likes
+		if h, i = l.json(s, i+1, depth+1); i < 0 || i >= len(s) {
+			return likes{}, -1
+		}
+		if generated(raw) {
+			*l = before
+		} else {
+			key := hashString(raw, escaped)
+			sum = sum.add(likes{mix(key, h.loose), mix(key, h.sentence), mix(key, h.query)})
+		}
+		if s[i] == '}' {
+			return sum, skipSpace(s, i+1)
+		}
+		if s[i] != ',' {
+			return likes{}, -1
+		}
+		i = skipSpace(s, i+1)
+	}
+}
+
+// generated says whether a member is made anew for each call, whatever the call
+// is about: an id of the request, its time, a count of its attempts.
+func generated(key string) bool {
+	if len(key) > 40 {
+		return false
+	}
+	var buffer [40]byte
+	name := buffer[:0]
+	for i := 0; i < len(key); i++ {
+		if c := fold[key[i]]; c != '_' && c != '-' && c != '.' {
+			name = append(name, c)
+		}
+	}
+	switch string(name) {
+	case "timestamp", "ts", "now", "currenttime", "requesttime", "requestedat", "sentat", "clienttime", "generatedat", "calledat",
+		"uuid", "guid", "reqid", "callid", "tooluseid", "runid", "stepid", "invocationid", "executionid", "cachebuster", "cachebust", "attempt",
+		"attemptnumber", "retry", "retries", "retrycount", "retryattempt", "elapsedms", "durationms", "latencyms", "tookms", "took":
+		return true
+	}
+	for _, part := range [...]string{"requestid", "correlationid", "traceid", "spanid", "traceparent", "idempotency", "nonce", "toolcallid",
+		"clienttoken"} {
+		if strings.Contains(string(name), part) {
+			return true
+		}
+	}
+	return false
+}
+
+// epoch is a number as Unix nanoseconds, if it may count seconds, milli-, micro-
+// or nanoseconds since 1970; else 0.
+func epoch(n int64) uint64 {
+	for _, unit := range [...]int64{1e9, 1e6, 1e3, 1} {
+		if n >= 1e18/unit && n < 4e18/unit {
+			return uint64(n * unit)
+		}
+	}
+	return 0
+}
+
+// now says whether a time is that of the call.
+func (l *liken) now(t uint64) bool {
+	return t != 0 && l.start != 0 && t+around >= l.start && t <= l.start+around
+}
+
+// minWords is how many words make a text a sentence, which says the same thing
+// in other words, rather than a name.
+const minWords = 3
+
+// text reads a text. Letter case, white space and a full stop do not matter to
+// it. Names, numbers and addresses in it are what it is about; the other words
+// are how it says so.
+func (l *liken) text(s string) likes {
+	if len(s) >= len("2006-01-02T15:04:05") && len(s) <= 35 && digit(s[0]) && s[4] == '-' && l.now(point(s)) {
+		return alike(seedNumber)
+	}
+	s = strings.TrimRight(strings.TrimSpace(s), ".!?")
+	if !tellsNothing(s) && !numeric(s) {
+		l.telling += len(s)
+	}
+	x := words64{hash: fnvSeed}
+	for i := 0; i < len(s); {
+		if c := s[i]; c <= ' ' {
+			for i++; i < len(s) && s[i] <= ' '; i++ {
+			}
+			x.hash = fnv(x.hash, ' ')
+			continue
+		} else if !wordByte(c) {
+			x.hash = fnv(x.hash, c)
+			i++
+			continue
+		}
+		i = x.word(s, i)
+	}
+	h := alike(mix(x.hash, uint64(len(s)>>20)))
+	if x.words > 0 {
+		l.queries = true
+		h.query = mix(seedTrue, x.things)
+	}
+	if x.words >= minWords {
+		l.sentences = true
+		h.sentence = mix(seedTrue, x.things+x.names)
+		l.words |= x.bits
+	}
+	return h
+}
+
+// words64 is what the words of one text add up to.
+type words64 struct {
+	hash   uint64 // of the folded text
+	words  int
+	bits   uint64 // of the words that mean something
+	things uint64 // of numbers, ids and addresses, in any order
+	names  uint64 // of words with a capital letter inside the text
+}
+
+// word reads the word at s[i] and gives the index behind it.
+func (x *words64) word(s string, i int) int {
+	start, h, before := i, uint64(fnvSeed), uint64(fnvSeed)
+	thing, capitals := false, 0
+	for ; i < len(s); i++ {
+		c := s[i]
+		if !wordByte(c) {
+			// Inside a word these make it an id or an address.
+			if c != '-' && c != '_' && c != '.' && c != '/' && c != '@' && c != ':' && c != '\'' || i+1 == len(s) || !wordByte(s[i+1]) {
+				break
+			}
+			thing = thing || c != '-' && c != '\''
+		}
+		thing = thing || digit(c)
+		if c >= 'A' && c <= 'Z' {
+			capitals++
+		}
+		before, h = h, fnv(h, fold[c])
+		x.hash = fnv(x.hash, fold[c])
+	}
+	n := i - start
+	switch {
+	case thing:
+		x.things += mix(h, uint64(n))
+	case capitals > 0 && (x.words > 0 || capitals > 1):
+		x.words++
+		x.names += mix(h, uint64(n))
+	default:
+		x.words++
+		if n >= 3 && !filler(s[start:i]) {
+			if n > 3 && fold[s[i-1]] == 's' { // plural
+				h = before
+			}
+			x.bits |= 1 << (mix(h, 1) & 63)
+		}
+	}
+	return i
+}
+
+const fnvSeed = 14695981039346656037
+
+func fnv(h uint64, c byte) uint64 { return (h ^ uint64(c)) * 1099511628211 }
+
+func wordByte(c byte) bool { return letter(c) || digit(c) || c >= utf8.RuneSelf }
+
+// filler says whether a word is there for the sentence only.
+func filler(word string) bool {
+	var buffer [8]byte
+	if len(word) > len(buffer) {
+		return false
+	}
+	for i := 0; i < len(word); i++ {
+		buffer[i] = fold[word[i]]
+	}
+	switch string(buffer[:len(word)]) {
+	case "the", "and", "for", "are", "was", "what", "which", "who", "how", "when", "where", "why", "does", "did", "can", "could",
+		"should", "would", "will", "may", "that", "this", "these", "those", "with", "from", "about", "there", "their", "them", "you",
+		"your", "please", "any", "all", "has", "have", "had", "but", "not", "its", "our", "into", "onto", "than", "then", "tell",
+		"give", "show", "find", "get", "info":
+		return true
+	}
+	return false
+}
+
+// tellsNothing says whether a text only says that something was done, or that
+// there is nothing.
+func tellsNothing(s string) bool {
+	var buffer [24]byte
+	if len(s) > len(buffer) {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if buffer[i] = fold[s[i]]; buffer[i] == '_' {
+			buffer[i] = ' '
+		}
+	}
+	switch string(buffer[:len(s)]) {
+	case "", "ok", "okay", "done", "success", "successful", "succeeded", "true", "false", "yes", "no", "none", "null", "nil", "n/a",
+		"accepted", "sent", "saved", "created", "updated", "deleted", "queued", "complete", "completed", "finished", "written",
+		"ack", "acknowledged", "empty", "not found", "no result", "no results", "no results found", "no data", "no data found", "nothing",
+		"nothing found", "no match", "no matches", "no matches found", "no documents", "no documents found", "no output":
+		return true
+	}
+	return false
+}
+
+// numeric says whether a text is a number.
+func numeric(s string) bool {
+	return strings.Trim(strings.TrimLeft(s, "-+"), "0123456789.,%") == ""
+}
+
+// errorHash is of a failure's text without numbers, ids and times, which change
+// from one failure to the next of its kind.
+func errorHash(s string) uint64 {
+	if len(s) > maxErrorText {
+		s = s[:maxErrorText]
+	}
+	sum := uint64(seedArray)
+	for i := 0; i < len(s); {
+		if !wordByte(s[i]) {
+			i++
+			continue
+		}
+		h, thing := uint64(fnvSeed), false
+		for ; i < len(s) && (wordByte(s[i]) || s[i] == '-'); i++ {
+			thing = thing || digit(s[i])
+			h = fnv(h, fold[s[i]])
+		}
+		if !thing {
+			sum = mix(sum, h)
+		}
+	}
+	return sum
+}
