@@ -32,15 +32,23 @@ func derive(t *testing.T, files map[string]io.Reader) []truth.Derived {
 	var lines bytes.Buffer
 	for i := range judged {
 		report := judged[i].Report()
-		if err := json.NewEncoder(&lines).Encode(&report); err != nil {
+		line, err := encodeReport(&report)
+		if err != nil {
 			t.Fatal(err)
 		}
+		lines.Write(line)
 	}
 	runs, err := truth.ReadDerived(lines.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return runs
+}
+
+func encodeReport(r *processor.Report) ([]byte, error) {
+	var line bytes.Buffer
+	err := json.NewEncoder(&line).Encode(r)
+	return line.Bytes(), err
 }
 
 func sixSLOs(t *testing.T) *slo.Set {
