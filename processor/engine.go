@@ -226,6 +226,7 @@ func (j *Judged) Summary() *summary.Summary {
 		}
 		s.ToolCalls[k].Count++
 	}
+	j.failures(s)
 	for i := range r.Models {
 		m := &r.Models[i]
 		for _, c := range [...]struct {

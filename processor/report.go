@@ -30,6 +30,8 @@ type Report struct {
 	ToolCalls       ToolCallReport       `json:"tool_calls"`
 	Tokens          TokenReport          `json:"tokens"`
 	CostUSD         *float64             `json:"cost_usd"`
+	FirstWrong      *FirstWrongReport    `json:"first_wrong"`
+	Blocker         *BlockerReport       `json:"blocker"`
 	Excluded        string               `json:"excluded,omitempty"`
 	SLOs            map[string]SLOReport `json:"slos"`
 	// Why says where each fact comes from, if that was asked for.
@@ -42,7 +44,10 @@ type Report struct {
 type ToolCallReport struct {
 	OK     *int           `json:"ok"`
 	Failed map[string]int `json:"failed"`
-	Unseen int            `json:"unseen,omitempty"`
+	// Persistence counts the failed ones by what became of them over the run:
+	// recovered, intermittent or permanent.
+	Persistence map[string]int `json:"persistence,omitempty"`
+	Unseen      int            `json:"unseen,omitempty"`
 }
 
 // TokenReport is the run's tokens. Input includes cached input and cache
@@ -92,6 +97,7 @@ func (j *Judged) Report() Report {
 		Outcome: r.Outcome.String(), OutcomeReason: r.OutcomeReason, Completion: string(r.Completion),
 		Start: time.Unix(0, int64(r.Start)).UTC(), DurationSeconds: rounded(r.Seconds, 1e6), ModelCalls: r.ModelCalls,
 		ToolCalls: ToolCallReport{Failed: map[string]int{}}, CostUSD: rounded(r.CostUSD, 1e9),
+		FirstWrong: firstWrongReport(r.FirstWrong), Blocker: blockerReport(r.Blocker),
 		Excluded: j.Excluded, SLOs: map[string]SLOReport{},
 	}
 	if r.RunID != "" {
@@ -109,6 +115,10 @@ func (j *Judged) Report() Report {
 		case t.Role != run.Evidence && t.Role != run.Counted, t.Unfinished:
 		case t.Failed():
 			out.ToolCalls.Failed[t.Class.String()]++
+			if out.ToolCalls.Persistence == nil {
+				out.ToolCalls.Persistence = map[string]int{}
+			}
+			out.ToolCalls.Persistence[t.Persistence.String()]++
 		default:
 			ok++
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,6 +161,7 @@ func reportTable(set *slo.Set, reports []processor.Report) terminal.Table {
 		}
 		t.Header = append(t.Header, name)
 	}
+	t.Header = append(t.Header, "FIRST WRONG")
 	var names []string
 	for _, f := range set.Files {
 		for i := range f.SLOs {
@@ -190,6 +192,7 @@ func reportTable(set *slo.Set, reports []processor.Report) terminal.Table {
 		} {
 			row = append(row, terminal.Cell{Text: text})
 		}
+		row = append(row, terminal.Cell{Text: firstWrong(r.FirstWrong)})
 		for _, n := range names {
 			x, ok := r.SLOs[n]
 			if !ok {
@@ -229,6 +232,18 @@ func stepsText(x processor.SLOReport) string {
 		text += " (" + x.Reason + ")"
 	}
 	return text
+}
+
+// firstWrong is where to begin to look: step 2: get_order (transient).
+func firstWrong(x *processor.FirstWrongReport) string {
+	if x == nil {
+		return "–"
+	}
+	why := x.What
+	if x.What == agentrun.FailedCall && x.Class != "" {
+		why = x.Class
+	}
+	return fmt.Sprintf("step %d: %s (%s)", x.Step, cmp.Or(x.Name, "?"), why)
 }
 
 func real(v *float64, digits int) string {

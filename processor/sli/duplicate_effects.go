@@ -29,10 +29,35 @@ func duplicateEffects(o *slo.Objective, s *subject) Result {
 	return goodRun().count(0)
 }
 
+// Duplicate counts the calls of a write tool that did again what an earlier one
+// of the run had done.
+type Duplicate struct {
+	Tool  string
+	Count int
+}
+
+// Duplicates are those of a run, by tool. Idempotency keys are those of the
+// file's first duplicate_effects SLO.
+func Duplicates(f *slo.File, r *run.Run) (all []Duplicate) {
+	if len(f.Tools.Write) == 0 {
+		return nil
+	}
+	var o slo.Objective
+	for i := range f.SLOs {
+		if f.SLOs[i].SLI == "duplicate_effects" {
+			o = f.SLOs[i]
+			break
+		}
+	}
+	s := subject{Run: r, file: f}
+	return s.effects(&o).byTool
+}
+
 // effects is what the successful calls of a run's write tools did.
 type effects struct {
-	calls    int  // that succeeded
-	twice    int  // that did again what one before had done
+	calls    int // that succeeded
+	twice    int // that did again what one before had done
+	byTool   []Duplicate
 	hidden   bool // calls whose arguments are not captured may have done so
 	replayed bool // two reports with one call id may be one call or two
 }
@@ -51,7 +76,11 @@ func (s *subject) effects(o *slo.Objective) (e effects) {
 	slices.SortStableFunc(calls, func(a, b *run.ToolCall) int { return strings.Compare(a.Name, b.Name) })
 	question := o.KeyQuestion()
 	for ofTool := range groups(calls, func(a, b *run.ToolCall) bool { return a.Name == b.Name }) {
+		before := e.twice
 		e.compare(ofTool, question)
+		if n := e.twice - before; n > 0 {
+			e.byTool = append(e.byTool, Duplicate{ofTool[0].Name, n})
+		}
 	}
 	return e
 }

@@ -92,6 +92,7 @@ func put(m pcommon.Map, s *Summary) {
 	for _, c := range s.Tokens {
 		add(m, attrTokens+c.Type+"."+c.Model, c.Count)
 	}
+	putFailures(m, s)
 
 	if s.DurationSeconds != nil && isAmount(*s.DurationSeconds) {
 		m.PutDouble(attrDuration, *s.DurationSeconds)
@@ -113,7 +114,13 @@ func put(m pcommon.Map, s *Summary) {
 // attributesOf is how many attributes the summary's span has at most: a run
 // makes one such span, and room that is left over is most of its memory.
 func attributesOf(s *Summary) int {
-	n := 14 + len(s.Results) + len(s.Dimensions) + len(s.ToolCalls) + len(s.Tokens)
+	n := 14 + len(s.Results) + len(s.Dimensions) + len(s.ToolCalls) + len(s.Tokens) + len(s.ToolFailures) + len(s.DuplicateEffects)
+	if s.FirstWrong != nil {
+		n += 5
+	}
+	if s.Blocker != nil {
+		n += 5
+	}
 	for i := range s.Results {
 		if s.Results[i].Reason != "" {
 			n++

@@ -32,11 +32,27 @@ const (
 	attrDimension   = "agentslo.dimension."
 	attrToolCalls   = "agentslo.tool_calls." // result, a dot, tool
 	attrTokens      = "agentslo.tokens."     // type, a dot, model
-	attrDuration    = "agentslo.duration_seconds"
-	attrCost        = "agentslo.cost_usd"
-	attrModelCalls  = "agentslo.model_calls"
-	attrSampling    = "agentslo.sampling_probability"
-	attrBiased      = "agentslo.sampling_biased"
+
+	attrToolFailures = "agentslo.tool_failures." // class, a dot, persistence, a dot, tool
+	attrDuplicates   = "agentslo.duplicate_effects."
+
+	attrFirstWrong      = "agentslo.first_wrong"
+	attrFirstWrongName  = "agentslo.first_wrong.name"
+	attrFirstWrongClass = "agentslo.first_wrong.class"
+	attrFirstWrongStep  = "agentslo.first_wrong.step"
+	attrFirstWrongSpan  = "agentslo.first_wrong.span_id"
+
+	attrBlockerTool    = "agentslo.blocker.tool"
+	attrBlockerClass   = "agentslo.blocker.class"
+	attrBlockerSteps   = "agentslo.blocker.steps"
+	attrBlockerSeconds = "agentslo.blocker.seconds"
+	attrBlockerUSD     = "agentslo.blocker.cost_usd"
+
+	attrDuration   = "agentslo.duration_seconds"
+	attrCost       = "agentslo.cost_usd"
+	attrModelCalls = "agentslo.model_calls"
+	attrSampling   = "agentslo.sampling_probability"
+	attrBiased     = "agentslo.sampling_biased"
 )
 
 // Attribute documents one attribute of the summary span.
@@ -65,6 +81,18 @@ var Attributes = []Attribute{
 	{attrDimension + "<dimension>", "string", "value of a dimension of the SLO file"},
 	{attrToolCalls + "<result>.<tool>", "int", "calls of one tool with one result: `ok`, `transient`, `bad_args`, `auth`, `unrecoverable`, `unclassified`"},
 	{attrTokens + "<type>.<model>", "int", "tokens of one model: `input` (cached included), `cached_input`, `cache_write`, `output` (reasoning included), `reasoning`"},
+	{attrToolFailures + "<class>.<persistence>.<tool>", "int", "failed calls of one tool, by class and by what became of them: `recovered` (a later same call succeeded; after `bad_args`, any later one of the tool), `intermittent` (only an earlier one had), `permanent`"},
+	{attrDuplicates + "<tool>", "int", "calls of a write tool that did again what an earlier one had done"},
+	{attrFirstWrong, "string", "the first step that went wrong: `failed_call`, `failed_model_call`, `empty_retrieval`, `repeated_call` (same arguments and result as an earlier call)"},
+	{attrFirstWrongName, "string", "its tool or model"},
+	{attrFirstWrongClass, "string", "class of its failure"},
+	{attrFirstWrongStep, "int", "which of the run's model calls, tool calls and retrievals it is, from 1"},
+	{attrFirstWrongSpan, "string", "its span, 16 hex digits"},
+	{attrBlockerTool, "string", "tool of the blocker: the first permanent failure that no other call got round"},
+	{attrBlockerClass, "string", "class of that failure"},
+	{attrBlockerSteps, "int", "model and tool calls that began after it"},
+	{attrBlockerSeconds, "double", "seconds from it to the end of the run"},
+	{attrBlockerUSD, "double", "US dollars spent after it"},
 	{attrDuration, "double", "seconds from root start to root end, less waits for a person"},
 	{attrCost, "double", "cost in US dollars"},
 	{attrModelCalls, "int", "model calls"},

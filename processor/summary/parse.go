@@ -44,6 +44,7 @@ func Parse(span ptrace.Span) (*Summary, error) {
 type parser struct {
 	summary           *Summary
 	hasRun, hasMatch  bool
+	hasBlocker        bool
 	reasons, measured []slot // that came, by SLO
 	steps             []slot
 }
@@ -107,6 +108,9 @@ func (p *parser) attribute(name string, v pcommon.Value) (err error) {
 // named reads an attribute whose name ends in the name of something.
 func (p *parser) named(name string, v pcommon.Value) error {
 	s := p.summary
+	if ok, err := p.failures(name, v); ok {
+		return err
+	}
 	switch {
 	case strings.HasPrefix(name, attrVerdict):
 		return p.verdict(name[len(attrVerdict):], v)
@@ -175,6 +179,7 @@ func (p *parser) finish() error {
 	case !p.hasMatch:
 		return fmt.Errorf("no %s", attrMatched)
 	}
+	p.finishFailures()
 	for _, r := range p.reasons {
 		if result := p.result(r.slo); result != nil {
 			result.Reason = r.reason

@@ -41,6 +41,11 @@ type Summary struct {
 	ToolCalls  []ToolCount
 	Tokens     []TokenCount
 
+	ToolFailures     []FailureCount
+	DuplicateEffects []EffectCount
+	FirstWrong       *FirstWrong // nil when nothing went wrong
+	Blocker          *Blocker    // nil when there is none
+
 	DurationSeconds     *float64
 	CostUSD             *float64
 	ModelCalls          *int

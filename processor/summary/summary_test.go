@@ -38,6 +38,11 @@ func full() *Summary {
 		ToolCalls:  []ToolCount{{"search_docs", "ok", 3}, {"mcp/get.status", "bad_args", 1}},
 		Tokens:     []TokenCount{{"gpt-4.1-mini", "input", 1200}, {"gpt-4.1-mini", "output", 0}},
 
+		ToolFailures:     []FailureCount{{"mcp/get.status", "bad_args", "recovered", 1}, {"search.docs", "transient", "permanent", 2}},
+		DuplicateEffects: []EffectCount{{"refund.order", 1}},
+		FirstWrong:       &FirstWrong{What: "failed_call", Name: "search.docs", Class: "transient", Step: 2, SpanID: pcommon.SpanID{7, 1}},
+		Blocker:          &Blocker{Tool: "search.docs", Class: "transient", Steps: 4, Seconds: pointer(1.5), USD: pointer(0.01)},
+
 		DurationSeconds: pointer(2.5), CostUSD: pointer(0.0125), ModelCalls: pointer(4), SamplingProbability: 0.25, Biased: true,
 	}
 	s.SpanID = SpanID(s.Run, s.Results)
@@ -138,7 +143,15 @@ func random(r *rand.Rand) *Summary {
 			counted[[2]string{c.Tool}] = true
 			s.ToolCalls = append(s.ToolCalls, c)
 			s.Tokens = append(s.Tokens, TokenCount{Model: c.Tool, Type: "input", Count: r.Int64()})
+			s.ToolFailures = append(s.ToolFailures, FailureCount{c.Tool, "auth", "permanent", r.Int64()})
+			s.DuplicateEffects = append(s.DuplicateEffects, EffectCount{c.Tool, r.Int64()})
 		}
+	}
+	if r.IntN(2) == 0 {
+		s.FirstWrong = &FirstWrong{What: "repeated_call", Name: word(), Class: word(), Step: r.Int64(), SpanID: pcommon.SpanID{byte(r.Uint32()), 1}}
+	}
+	if r.IntN(2) == 0 {
+		s.Blocker = &Blocker{Tool: word(), Class: word(), Steps: r.Int64(), Seconds: maybe(), USD: maybe()}
 	}
 	s.SpanID = SpanID(s.Run, s.Results)
 	return s
@@ -229,7 +242,12 @@ func TestParseRefusesWhatCannotBeCounted(t *testing.T) {
 			step.PutStr(stepVerdict, "good")
 			step.PutInt(stepCount, -1)
 		},
-		"negative model calls": func(m pcommon.Map) { m.PutInt(attrModelCalls, -1) },
+		"failures of no persistence": func(m pcommon.Map) { m.PutInt(attrToolFailures+"auth.x", 1) },
+		"negative failures":          func(m pcommon.Map) { m.PutInt(attrToolFailures+"auth.permanent.x", -1) },
+		"negative effects":           func(m pcommon.Map) { m.PutInt(attrDuplicates+"x", -1) },
+		"short span id":              func(m pcommon.Map) { m.PutStr(attrFirstWrongSpan, "00") },
+		"blocked steps as text":      func(m pcommon.Map) { m.PutStr(attrBlockerSteps, "1") },
+		"negative model calls":       func(m pcommon.Map) { m.PutInt(attrModelCalls, -1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			td := ptrace.NewTraces()

@@ -38,11 +38,17 @@ type Book struct {
 	runs       *counters
 	tools      *counters
 	tokens     *counters
+	failures   *counters
+	effects    *counters
+	wrong      *counters
+	blocked    *counters
 	unmatched  *counters
 	duration   *histograms
 	cost       *histograms
 	calls      *histograms
 	lag        *histograms
+	stuckSteps *histograms
+	stuckUSD   *histograms
 	dimensions map[string]*dimension
 	sampling   map[[2]string]sampling // by service and environment
 }
@@ -78,6 +84,7 @@ func NewBook(o Options) *Book {
 		with("tool", "result"), []string{"tool", "agent", "environment", "slo_service", "result"})
 	b.tokens = newCounters("agentslo_tokens_total", "Model tokens. input includes cached_input and cache_write, output includes reasoning.", o.Limit, false,
 		with("model", "type"), []string{"model", "agent", "environment", "slo_service", "type"})
+	b.newFailures()
 	b.unmatched = newCounters("agentslo_unmatched_runs_total", "Runs that no SLO file matches.", o.Limit, false, nil, nil)
 	folding := []string{"agent", "environment", "slo_service"}
 	b.duration = newHistograms("agentslo_run_duration_seconds", "Root start to root end, less waits for a person.", o.Limit,
@@ -187,6 +194,7 @@ func (b *Book) countRun(s *summary.Summary, now time.Time, service, environment,
 	for _, c := range s.Tokens {
 		b.tokens.add(now, uint64(c.Count), service, environment, agent, label(c.Model), label(c.Type))
 	}
+	b.countFailures(s, now, service, environment, agent)
 	if s.DurationSeconds != nil {
 		b.duration.observe(now, *s.DurationSeconds, service, environment, agent)
 	}
@@ -259,7 +267,7 @@ func (b *Book) Release() {
 }
 
 func (b *Book) counterFamilies() []*counters {
-	families := []*counters{b.events, b.reasons, b.runs, b.tools, b.tokens, b.unmatched}
+	families := []*counters{b.events, b.reasons, b.runs, b.tools, b.tokens, b.failures, b.effects, b.wrong, b.blocked, b.unmatched}
 	for _, d := range b.dimensions {
 		families = append(families, d.counters)
 	}
@@ -267,7 +275,7 @@ func (b *Book) counterFamilies() []*counters {
 }
 
 func (b *Book) histogramFamilies() []*histograms {
-	return []*histograms{b.duration, b.cost, b.calls, b.lag}
+	return []*histograms{b.duration, b.cost, b.calls, b.lag, b.stuckSteps, b.stuckUSD}
 }
 
 // Describe implements [prometheus.Collector]. It describes nothing: families
