@@ -62,6 +62,11 @@ func recorded(t *testing.T, set *slo.Set) *prom {
 			}
 			for _, d := range f.Dimensions {
 				add("agentslo_events_by_"+d.Name+"_total", of+fmt.Sprintf(`,verdict="bad",%s="1.4.0"`, d.Name), late)
+				add("agentslo_events_by_"+d.Name+"_total", of+fmt.Sprintf(`,verdict="good",%s="1.4.0"`, d.Name), "0+1x100")
+			}
+			if o.Scope == slo.ScopeTool {
+				add("agentslo_events_by_tool_total", of+`,verdict="bad",tool="search"`, late)
+				add("agentslo_events_by_tool_total", of+`,verdict="good",tool="search"`, "0+1x100")
 			}
 			add("agentslo_reasons_total", of+`,verdict="bad",reason="no_call"`, late)
 			add("agentslo_reasons_total", of+`,verdict="unknown",reason="no_verdict"`, "0+1x100")
@@ -214,6 +219,50 @@ func TestPanelsShowTheWorldsNumbers(t *testing.T) {
 		for i, value := range want.values {
 			if math.Abs(v[i].F-value) > want.within {
 				t.Errorf("%s, query %d: %v, want %v", want.title, want.query, v[i].F, value)
+			}
+		}
+	}
+}
+
+// Steps and segments: what a tool's calls make of the runs, and which tenant and
+// tool are proven to be worse than their objective allows.
+func TestStepsAndSegments(t *testing.T) {
+	t.Parallel()
+	set := parse(t, `
+service: s
+dimensions: {tenant: {baggage: tenant, keep: 50}}
+slos:
+  completion: {objective: 99%}
+  tool_calls: {sli: completion, scope: tool, objective: 98%}
+  sub_agents: {sli: completion, scope: agent, objective: 98%}
+`)
+	p := recorded(t, set)
+	p.answersAll(t, set)
+	d, err := dashboards.Service(set, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := sectionOf(t, d, "Runs, tools and tokens")
+	// Every SLO saw 100 good and 60 bad events, all of one tool, agent and tenant.
+	for title, want := range map[string][]float64{
+		"Completion, measured and predicted from steps": {100. / 160, 100. / 160, 100. / 160},
+		"Worst by tenant, last 24 hours":                {60. / 160, 60, 160, 60*math.Log(60/160./0.01) + 100*math.Log(100/160./0.99)},
+		"Worst by tool, last 24 hours":                  {60. / 160, 60, 160, 60*math.Log(60/160./0.02) + 100*math.Log(100/160./0.98)},
+	} {
+		panel := section[title]
+		if panel == nil {
+			t.Errorf("no panel %q", title)
+			continue
+		}
+		for i, q := range queries(panel) {
+			v, found := p.vector(t, q.Expr), false
+			for _, x := range v {
+				if name := x.Metric.Get("slo"); name == "" || name == "completion" || name == "tool_calls" && strings.Contains(title, "tool") {
+					found = found || math.Abs(x.F-want[i]) < 1e-9
+				}
+			}
+			if !found {
+				t.Errorf("%s, query %d: %v, want %v among them", title, i, v, want[i])
 			}
 		}
 	}

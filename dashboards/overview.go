@@ -60,10 +60,14 @@ func budgetWindow(f *slo.File) time.Duration {
 	return windows[len(windows)-1]
 }
 
-// hour is the recorded window nearest to one hour, which short budgets may not have.
-func hour(f *slo.File) time.Duration {
+// hour is the recorded window nearest to one hour, which short budgets may not
+// have; day likewise.
+func hour(f *slo.File) time.Duration { return nearest(f, time.Hour) }
+func day(f *slo.File) time.Duration  { return nearest(f, 24*time.Hour) }
+
+func nearest(f *slo.File, length time.Duration) time.Duration {
 	windows := rules.Windows(f)
-	distance := func(d time.Duration) time.Duration { return (d - time.Hour).Abs() }
+	distance := func(d time.Duration) time.Duration { return (d - length).Abs() }
 	return slices.MinFunc(windows, func(a, b time.Duration) int { return int(distance(a) - distance(b)) })
 }
 

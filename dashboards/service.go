@@ -9,6 +9,7 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/table"
 
 	"github.com/agentslo/agentslo/rules"
 	"github.com/agentslo/agentslo/slo"
@@ -84,9 +85,79 @@ func activity(b *board, f *slo.File, several bool) {
 	b.add(graph(what{"Tool calls of a run", count,
 		"Mean number of tool calls of runs that completed during the hour before each point."},
 		query{rules.RunToolCalls(f, window), "mean"}).Min(0), 24, 6)
+	predicted(b, f)
 	for _, d := range f.Dimensions {
+		b.add(worst(f, d.Name), 12, 8)
 		b.add(graph(what{"Bad events by " + d.Name, count,
-			fmt.Sprintf("Bad events during the hour before each point by SLO and %s (attribute %s), the twenty with the most. The newest %d values are kept, others are folded into %s.", d.Name, d.Attribute, d.Keep, slo.OverflowValue)},
-			query{rules.BadBy(f, d.Name, window), "{{slo}} {{" + d.Name + "}}"}).Min(0), 24, 8)
+			fmt.Sprintf("Bad events during the hour before each point by SLO and %s (%s), the twenty with the most. The newest %d values are kept, others are folded into %s.", d.Name, source(d), d.Keep, slo.OverflowValue)},
+			query{rules.BadBy(f, d.Name, window), "{{slo}} {{" + d.Name + "}}"}).Min(0), 12, 8)
 	}
+	if f.HasScope(slo.ScopeTool) {
+		b.add(worst(f, slo.DimensionTool), 24, 8)
+	}
+}
+
+// source is where a dimension's values come from, in words.
+func source(d slo.Dimension) string {
+	kind := map[slo.Source]string{slo.FromAttribute: "attribute", slo.FromBaggage: "baggage", slo.FromResource: "resource attribute"}[d.Source]
+	return kind + " " + d.Attribute
+}
+
+// worstShown is how many values a table of the worst ones shows.
+const worstShown = 10
+
+// worst is a table of the values of a dimension that certainly overspend, with
+// the numbers that say so.
+func worst(f *slo.File, dimension string) *table.PanelBuilder {
+	const window = 24 * time.Hour
+	columns := []struct {
+		name, unit, expression string
+	}{
+		{"Error ratio", ratio, rules.WorstSegments(f, nil, dimension, window, worstShown)},
+		{"Bad", count, rules.SegmentBad(f, nil, dimension, window)},
+		{"Events", count, rules.SegmentEvents(f, nil, dimension, window)},
+		{"Evidence", nats, rules.SegmentEvidence(f, nil, dimension, window)},
+	}
+	rename := map[string]string{"slo": "SLO", dimension: "By " + dimension}
+	var queries []query
+	for i, c := range columns {
+		queries = append(queries, query{c.expression, ""})
+		rename["Value #"+refID(i)] = c.name
+	}
+	p := list(what{"Worst by " + dimension + ", last 24 hours", "none",
+		fmt.Sprintf("The values of %s that spend an error budget too fast, at most %d, the highest error ratio first: only those with at least two bad events and evidence of %s nats, because one bad run of one is 100%% and proves nothing. An empty table is good news.", dimension, worstShown, rules.EvidenceNeeded)},
+		queries...).
+		WithTransformation(dashboard.DataTransformerConfig{Id: "filterFieldsByName", Options: map[string]any{
+			"exclude": map[string]any{"names": []string{"Time", "__name__"}}}}).
+		WithTransformation(dashboard.DataTransformerConfig{Id: "merge", Options: map[string]any{}}).
+		WithTransformation(dashboard.DataTransformerConfig{Id: "organize", Options: map[string]any{
+			"indexByName": map[string]int{"slo": 0, dimension: 1}, "renameByName": rename,
+		}}).
+		// Only the first column knows which values are the worst.
+		WithTransformation(dashboard.DataTransformerConfig{Id: "filterByValue", Options: map[string]any{
+			"type": "include", "match": "all",
+			"filters": []any{map[string]any{"fieldName": "Error ratio", "config": map[string]any{"id": "isNotNull", "options": map[string]any{}}}},
+		}}).
+		SortBy([]cogSort{common.NewTableSortByFieldStateBuilder().DisplayName("Error ratio").Desc(true)}).
+		NoValue("none is proven")
+	for _, c := range columns {
+		p.OverrideByName(c.name, []dashboard.DynamicConfigValue{property("unit", c.unit), property("custom.align", "right")})
+	}
+	return p
+}
+
+// predicted holds the completion of runs against that of their steps.
+func predicted(b *board, f *slo.File) {
+	scopes, o := rules.StepScopes(f), rules.Completion(f)
+	if len(scopes) == 0 {
+		return
+	}
+	window := day(f)
+	queries := []query{{rules.SuccessRatio(f, o, window), "measured" + agentSuffix(f)}}
+	for _, scope := range scopes {
+		queries = append(queries, query{rules.Predicted(f, scope, window), "predicted from " + map[slo.Scope]string{slo.ScopeTool: "tool calls", slo.ScopeAgent: "sub-agents"}[scope]})
+	}
+	b.add(graph(what{"Completion, measured and predicted from steps", ratio,
+		fmt.Sprintf("Share of runs that came to a good end during the %s before each point, and what their steps alone would make of it: the product of (1 − error ratio) ^ (calls a run) over all tools, or sub-agents. It takes steps to fail independently and each failure to fail the run. Measured above predicted is what retries win back; below it, runs fail for other reasons than their steps.", rules.Duration(window))},
+		queries...).Max(1).OverrideByRegexp("/^predicted/", dashed()), 24, 8)
 }
