@@ -190,7 +190,9 @@ func budgetRow(b gate.Budget, split string) []terminal.Cell {
 	if split != "" {
 		value := "–"
 		if b.Split != nil {
-			value = b.Split.Value
+			if value = b.Split.Value; value == "" {
+				value = "(none)"
+			}
 		}
 		add(value, terminal.Plain)
 	}

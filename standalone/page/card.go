@@ -50,11 +50,16 @@ func newCard(v *gate.Verdict, file *slo.File, o *slo.Objective) card {
 		}
 		c.Burn = append(c.Burn, one)
 	}
+	for _, p := range v.Predicted {
+		c.Predicted = append(c.Predicted, fmt.Sprintf("%s measured, %s predicted from %s", percent(one.Sub(v.ErrorRatio.Decimal)), percent(p.Success.Decimal), stepWords[p.Scope]))
+	}
 	if v.ExhaustedIn != nil && *v.ExhaustedIn > 0 {
 		c.Exhausted = "used up in " + span(time.Duration(*v.ExhaustedIn)*time.Second) + " at this rate"
 	}
 	return c
 }
+
+var stepWords = map[slo.Scope]string{slo.ScopeTool: "tool calls", slo.ScopeAgent: "sub-agents"}
 
 // silentCard is the card of an SLO before the first run.
 func silentCard(file *slo.File, o *slo.Objective) card {

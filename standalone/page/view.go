@@ -44,6 +44,7 @@ type service struct {
 	Name, Environment, Window string
 	Outcomes                  []tally
 	Cards                     []card
+	Worst                     []worst
 }
 
 type tally struct{ Class, Text, Count string }
@@ -63,6 +64,7 @@ type card struct {
 	Urgent                bool // an alert is firing
 	Burn                  []burn
 	Exhausted             string
+	Predicted             []string // what steps make of completion
 	Notes                 []string
 	Line                  line
 	Alerts                []alert
@@ -134,6 +136,7 @@ func (s *Sources) view(ctx context.Context, now time.Time) *view {
 				shown.Cards = append(shown.Cards, silentCard(file, &file.SLOs[i]))
 			}
 		}
+		shown.Worst = s.worst(ctx, file, now)
 		v.Services = append(v.Services, shown)
 	}
 	for _, one := range standings {
