@@ -151,7 +151,7 @@ func countOf(x float64) int64 {
 }
 
 func countText(s string) int64 {
-	s = strings.TrimSpace(s)
+	s = strings.TrimSpace(text(s)) // in JSON a number may stand in quotes
 	if n, ok := integer(s); ok {
 		if n >= 0 && n <= maxCount {
 			return n
