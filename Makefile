@@ -2,7 +2,7 @@
 GO ?= go
 REPETITIONS ?= 20
 
-.PHONY: build test race lint e2e faults alert-quality alert-quality-all bench truth record
+.PHONY: build test race lint e2e faults alert-quality alert-quality-all bench truth record record-frameworks fuzz
 
 build: ## the command line, into bin/
 	$(GO) build -o bin/ ./cmd/sloctl
@@ -37,5 +37,8 @@ bench: ## cost of a span beside unmarshalling and other processors
 truth: ## right, unknown and wrong of everything that is read from recordings
 	$(GO) test -count=1 -v -run 'Recorded|Public|Examples|More' ./truth
 
-record: ## record the example agents anew
+record: record-frameworks ## record the example agents and the frameworks of the end-to-end tests anew
 	sh examples/record.sh
+
+record-frameworks: ## the frameworks alone; one in which nothing but times differs stays as it is
+	$(GO) run ./e2e/frameworks/record

@@ -53,7 +53,7 @@ var Emitters = []Emitter{
 	},
 	{
 		Name: "openinference-langchain", Convention: "openinference", Cached: NonZero, Reasoning: NonZero,
-		Agent: "order_support", Agents: map[string]string{"subagent": "supervisor", "rag-plain": "help_centre_rag", "graph": "order_graph"},
+		Agent: "order_support", Agents: map[string]string{"subagent": "supervisor", "rag-plain": "help_centre_rag", "graph": "order_graph", "handoff": "support"},
 	},
 	{
 		Name: "openllmetry-js", Convention: "openllmetry", Cached: Never, Reasoning: Never,
@@ -118,6 +118,15 @@ var Emitters = []Emitter{
 	{
 		Name: "openllmetry-langchain-workflow", Convention: "openllmetry", Cached: Never, Reasoning: Never,
 		Agent: "order_support|CompiledStateGraph",
+	},
+	{
+		Name: "openai-agents-js", Convention: "openinference",
+		FailureText: "the SDK redacts what a tool that threw said",
+		Agent:       "order-support", Agents: map[string]string{"handoff": "triage"},
+	},
+	{
+		Name: "genkit-go", Convention: "genkit", Cached: NonZero, Reasoning: NonZero,
+		Agent: "orderSupport", Agents: map[string]string{"subagent": "support", "rag-plain": "helpCentreRag"},
 	},
 	{
 		Name: "claude-native", Convention: "claude_code", Reasoning: Never, Process: true,

@@ -307,7 +307,11 @@ func (r *reading) slos(run *ExpectedRun, outcome string) {
 		repeated = repeated || repeats[key] >= 3
 		calls++
 	}
-	for name, verdict := range verdicts(outcome, evidence, repeated) {
+	all := verdicts(outcome, evidence, repeated)
+	if outcome == "answered" {
+		judged(all, r.app.Scores)
+	}
+	for name, verdict := range all {
 		run.Facts = append(run.Facts, Fact{Name: "slo." + name, Want: verdict})
 	}
 	if outcome == "answered" && !evidence {

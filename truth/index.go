@@ -27,9 +27,12 @@ type Entry struct {
 // ModelCall is one request as the model server answered it. In includes cached
 // input, Out includes reasoning.
 type ModelCall struct {
-	In, Out, Cached, Reasoning int64
-	Finish                     string
-	HTTPError                  int `json:"httpError"`
+	In        int64  `json:"in"`
+	Out       int64  `json:"out"`
+	Cached    int64  `json:"cached"`
+	Reasoning int64  `json:"reasoning"`
+	Finish    string `json:"finish"`
+	HTTPError int    `json:"httpError,omitempty"`
 }
 
 // ToolCall is one tool execution as the tool saw it.
@@ -37,8 +40,8 @@ type ToolCall struct {
 	Tool   string          `json:"tool"`
 	Args   json.RawMessage `json:"args"`
 	OK     bool            `json:"ok"`
-	Result json.RawMessage `json:"result"`
-	Error  string          `json:"error"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  string          `json:"error,omitempty"`
 }
 
 // AppRun is one run as the application that started it saw it.
@@ -46,8 +49,10 @@ type AppRun struct {
 	Label  string  `json:"label"`
 	Answer string  `json:"answer"`
 	Threw  bool    `json:"threw"`
-	Error  string  `json:"error"`
+	Error  string  `json:"error,omitempty"`
 	Millis float64 `json:"ms"`
+	// Scores that a judge of the application gave, by name of the evaluation.
+	Scores map[string]float64 `json:"scores,omitempty"`
 }
 
 // Name is how reports call the recording: framework/variant.

@@ -32,6 +32,7 @@ var Scenarios = []Scenario{
 	{Name: "multi-lookup", Outcome: "answered", Why: "three good calls with different arguments, then an answer"},
 	{Name: "polling", Outcome: "answered", Why: "the same call three times with changing results: progress"},
 	{Name: "loop", Outcome: "limit_reached", Why: "the step limit ended it: the last model call asked for a tool, and no answer followed"},
+	{Name: "limit", Outcome: "limit_reached", Why: "every call brought something new; the step limit ended it before an answer"},
 	{Name: "loop-then-answer", Outcome: "answered", Why: "the same call with the same result four times, then an answer"},
 	{Name: "unknown-tool", Outcome: "answered", Why: "a tool that does not exist was asked for but never executed: no call; then a good one and an answer"},
 	{Name: "truncated", Outcome: "limit_reached", Why: "the answer was cut by the token limit (finish reason length)"},
@@ -49,6 +50,7 @@ var Scenarios = []Scenario{
 	{Name: "scores", Outcome: "answered", Why: "one good tool call, then an answer; the evaluator is no run and judges no name that the file asks for"},
 	{Name: "scorer", Outcome: "answered", Why: "one good tool call, then an answer; the scorer's trace is no run and judges no name that the file asks for"},
 	{Name: "eval", Outcome: "answered", Why: "one good tool call, then an answer; the evaluator's trace is no run and names no run"},
+	{Name: "late-evaluation", Outcome: "answered", Why: "one good tool call, then an answer; a judge's scores for it came after the spans"},
 	{Name: "guardrail", Outcome: "abstained", Why: "an input guardrail refused the run"},
 	{Name: "client-tool", Outcome: "escalated", Why: "the tool asked for runs at the client: the run pauses for a person, and nothing was executed"},
 	{Name: "conversation", Turns: []Turn{

@@ -70,6 +70,10 @@ var special = []reader{
 	{"google-adk-js", "loop", func(r *ExpectedRun) {
 		r.accept("7", "the call that the limit refused has a span too", "model_calls")
 	}},
+	{"google-adk-js", "limit", func(r *ExpectedRun) {
+		r.accept(Null, "the model did not think, and says so by leaving the count out", "tokens.reasoning")
+		r.accept("5", "the call that the limit refused has a span too", "model_calls")
+	}},
 	{"google-adk-js", "run-error-500", silentFailure},
 	{"google-adk-js", "run-error-429", silentFailure},
 	// A generation has no finish reason; "length" is in the application's own return value only.
@@ -122,6 +126,11 @@ var special = []reader{
 	}},
 	{"openllmetry-langchain-workflow", "aborted-in-tool", abortedCall},
 	{"openinference-langchain", "aborted-in-tool", abortedCall},
+	{"genkit-go", "streaming", func(r *ExpectedRun) {
+		const why = "a stream carries usage only if it is asked for it, and Genkit for Go does not ask"
+		r.accept(Null, why, append(tokenFacts, "cost_usd")...)
+		r.accept("unknown", why, "slo.cost")
+	}},
 	{"openinference-langchain", "streaming-nousage", func(r *ExpectedRun) {
 		const why = "the server sent no usage"
 		r.accept(Null, why, append(tokenFacts, "cost_usd")...)

@@ -41,18 +41,7 @@ func (told *Told) Expect() *Expected {
 	r.Facts = append(r.Facts, Fact{Name: "cost_usd", Within: around(usd)})
 	verdicts := verdicts(told.Outcome, told.OK > 0, told.Repeated)
 	if told.Outcome == "answered" {
-		for slo, e := range map[string]struct {
-			name  string
-			least float64
-		}{"correctness": {"correctness", 0.7}, "grounding": {"groundedness", 0.8}} {
-			score, judged := told.Scores[e.name]
-			switch {
-			case judged && score >= e.least:
-				verdicts[slo] = "good"
-			case judged:
-				verdicts[slo] = "bad"
-			}
-		}
+		judged(verdicts, told.Scores)
 	}
 	if usd > 0.25 {
 		verdicts["cost"] = "bad"

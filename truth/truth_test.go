@@ -54,8 +54,8 @@ func TestTableIsWhatIsExpected(t *testing.T) {
 			place[x.Framework] = len(place)
 		}
 	}
-	if len(all) != 332 || len(place) != 17 {
-		t.Errorf("%d recordings of %d emitters; README and CONTRIBUTING say 332 of 17", len(all), len(place))
+	if len(all) != 333 || len(place) != 17 {
+		t.Errorf("%d recordings of %d emitters; README and CONTRIBUTING say 333 of 17", len(all), len(place))
 	}
 	slices.SortStableFunc(all, func(a, b *Expected) int { return place[a.Framework] - place[b.Framework] })
 	WriteTable(&table, all)

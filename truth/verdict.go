@@ -61,5 +61,22 @@ func verdicts(outcome string, evidence, repeated bool) map[string]string {
 	return v
 }
 
+// judged adds what a judge's scores make of an answered run, by the least
+// scores that the file asks for.
+func judged(verdicts map[string]string, scores map[string]float64) {
+	for slo, e := range map[string]struct {
+		name  string
+		least float64
+	}{"correctness": {"correctness", 0.7}, "grounding": {"groundedness", 0.8}} {
+		score, judged := scores[e.name]
+		switch {
+		case judged && score >= e.least:
+			verdicts[slo] = "good"
+		case judged:
+			verdicts[slo] = "bad"
+		}
+	}
+}
+
 // SLOs are the names in examples/support-agent/slo.yaml.
 var SLOs = []string{"completion", "correctness", "latency", "grounding", "cost", "tool_free", "no_progress"}

@@ -59,6 +59,11 @@ func TestEvaluations(t *testing.T) {
 		{"LangWatch", made{attributes: a{"gen_ai.operation.name": "chat"}, events: []madeEvent{{name: "langwatch.evaluation.custom", after: time.Second,
 			attributes: a{"json_encoded_event": `{"name":"c","score":0.5,"passed":false,"label":null}`}}}},
 			[]Evaluation{{Name: "c", Label: "fail", Score: 0.5, Time: at, TargetTrace: madeTrace, TargetSpan: madeSpan}}},
+		{"Genkit's test case in Go: a list, whose scores have ids where there are several", made{name: "TestCase 1", scope: "genkit-tracer", attributes: a{
+			"genkit:type": "evaluator", "genkit:metadata:subtype": "evaluator", "genkit:path": "/{judge,t:action,s:evaluator}/{TestCase 1,t:evaluator,s:evaluator}",
+			"genkit:input":  `{"testCaseId":"1","input":"?","traceIds":["` + madeTrace.String() + `"]}`,
+			"genkit:output": `{"testCaseId":"1","evaluation":[{"score":0.9},{"id":"tone","score":0.4}]}`}},
+			[]Evaluation{{Name: "judge", Score: 0.9, Time: end, TargetTrace: madeTrace}, {Name: "tone", Score: 0.4, Time: end, TargetTrace: madeTrace}}},
 		{"Langfuse's evaluator, of its trace", made{name: "relevance", attributes: a{"langfuse.observation.type": "evaluator",
 			"langfuse.observation.output": `{"score":0.92,"passed":true,"comment":"x"}`}},
 			[]Evaluation{{Name: "relevance", Label: "pass", Score: 0.92, Time: end, TargetTrace: madeTrace}}},

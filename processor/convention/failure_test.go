@@ -153,6 +153,7 @@ func TestFailures(t *testing.T) {
 			true, Unclassified, FailureLimit},
 		{"Langfuse's level", made{attributes: a{"langfuse.observation.type": "tool", "langfuse.observation.level": "ERROR",
 			"langfuse.observation.status_message": "timed out"}}, true, Transient, FailureError},
+		{"Genkit's state, in Go", made{attributes: a{"genkit:metadata:subtype": "tool.v2", "genkit:state": "error"}}, true, Unclassified, FailureError},
 		{"Genkit's state", made{attributes: a{"genkit:metadata:subtype": "tool", "genkit:state": "error"}}, true, Unclassified, FailureError},
 		{"Claude Code's success", made{name: "claude_code.tool", scope: "com.anthropic.claude_code", attributes: a{"success": false, "error": "timed out"}},
 			true, Transient, FailureError},

@@ -1,6 +1,7 @@
 package convention
 
 import (
+	"cmp"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -22,7 +23,7 @@ var genkitVocabulary = vocabulary{
 		{"genkit:path", slotPath, 0},
 	},
 	kinds: map[string]Kind{
-		"flow": Agent, "agent": Agent, "session-flow": Agent, "model": Model, "background-model": Model, "tool": Tool,
+		"flow": Agent, "agent": Agent, "session-flow": Agent, "model": Model, "background-model": Model, "tool": Tool, "tool.v2": Tool,
 		"retriever": Retrieval, "indexer": Step, "embedder": Step, "reranker": Step, "prompt": Step,
 		"executable-prompt": Step, "util": Step, "evaluator": Evaluator, "flowStep": Step, "promptTemplate": Step,
 		"helper": Step, "action": Step,
@@ -59,13 +60,15 @@ func readGenkit(r *reading, f *Facts, s ptrace.Span) {
 		}
 	case Retrieval:
 		f.Documents = documentsIn(out)
+	case Evaluator:
+		readGenkitTestCase(r, f, s)
 	}
 }
 
-// readGenkitTestCase reads one case of an evaluator, which carries the score:
-// the evaluator's own span only lists them.
+// readGenkitTestCase reads one case of an evaluator, which carries the score, or
+// a list of them: the evaluator's own span only lists the cases.
 func readGenkitTestCase(r *reading, f *Facts, s ptrace.Span) {
-	if f.Kind != Unrecognised && f.Kind != Other {
+	if f.Kind != Unrecognised && f.Kind != Other && f.Kind != Evaluator {
 		return
 	}
 	evaluation := member(r.textFrom(genkit, slotResult), "evaluation")
@@ -77,7 +80,13 @@ func readGenkitTestCase(r *reading, f *Facts, s ptrace.Span) {
 	name := strings.TrimPrefix(r.textFrom(genkit, slotPath), "/{")
 	name, _, _ = strings.Cut(name, ",")
 	before := len(f.Evaluations)
-	f.evaluateJSON(evaluation, name, s)
+	if evaluation[0] == '[' {
+		for score := elementsOf(evaluation); score.next() && len(f.Evaluations) < maxEvaluations; {
+			f.evaluateJSON(score.value, cmp.Or(text(member(score.value, "id")), name), s)
+		}
+	} else {
+		f.evaluateJSON(evaluation, name, s)
+	}
 	for i := before; i < len(f.Evaluations); i++ {
 		judged := elementsOf(member(r.textFrom(genkit, slotArgs), "traceIds"))
 		f.Evaluations[i].TargetTrace = pcommon.TraceID{}

@@ -73,6 +73,11 @@ func readADK(r *reading, f *Facts, s ptrace.Span) {
 			f.Failed, f.Class, f.Failure = true, max(f.Class, Unclassified), max(f.Failure, FailureError)
 			return
 		}
+		// Every piece of a streamed reply overwrites the one before; the last one
+		// of a whole reply is no piece.
+		if r.replyPart && f.Finish == FinishNone && r.finish == FinishNone {
+			f.Finish = FinishCancelled
+		}
 		if u, ok := geminiUsage(r.replyUsage); ok {
 			f.Usage = u
 		} else if f.Usage.Reasoning == Unknown && s.Name() == "call_llm" {

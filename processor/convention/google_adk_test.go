@@ -34,6 +34,23 @@ func TestADKInGo(t *testing.T) {
 	}
 }
 
+// A stream that the caller leaves between two pieces ends the span on a piece.
+func TestPartOfAReplyIsNoReply(t *testing.T) {
+	for _, c := range []struct {
+		why, reply string
+		want       Finish
+	}{
+		{"a piece", `{"content":{"parts":[{"text":" with"}],"role":"model"},"partial":true}`, FinishCancelled},
+		{"the whole", `{"content":{"parts":[{"text":"with DHL"}],"role":"model"},"partial":false}`, FinishNone},
+		{"the last piece", `{"content":{"parts":[{"text":" DHL"}],"role":"model"},"finishReason":"STOP","partial":true}`, FinishStop},
+		{"text that says so", `{"content":{"parts":[{"text":"{\"partial\":true}"}],"role":"model"}}`, FinishNone},
+		{"a tool's argument", `{"content":{"parts":[{"functionCall":{"name":"f","args":{"partial":true}}}],"role":"model"}}`, FinishNone},
+	} {
+		f := made{scope: "gcp.vertex.agent", name: "call_llm", attributes: a{"gcp.vertex.agent.llm_response": c.reply}}.facts(t)
+		equal(t, c.why, f.Finish, c.want)
+	}
+}
+
 // The ADK counts calls against the limit inside the model call's span; nobody
 // else begins a call that it may not make.
 func TestStubAtLimit(t *testing.T) {

@@ -34,6 +34,7 @@ type reading struct {
 	replyText   bool   // the reply has text
 	replyCalls  bool   // the reply asks for a tool
 	replySeen   bool   // the reply was captured
+	replyPart   bool   // the reply says that it is one piece of a stream
 	replyUsage  string // raw JSON of the usage that the reply carries
 	offered     bool
 	documents   int64
@@ -58,7 +59,7 @@ func (r *reading) reset() {
 	r.seen, r.own, r.scope = 0, 0, nil
 	r.mask = [slots]uint32{}
 	r.proved, r.remote = false, false
-	r.replyText, r.replyCalls, r.replySeen, r.offered = false, false, false, false
+	r.replyText, r.replyCalls, r.replySeen, r.replyPart, r.offered = false, false, false, false, false
 	r.documents, r.finish, r.firstToken = Unknown, FinishNone, 0
 	r.args, r.result, r.replyUsage = "", "", ""
 	r.hasArgs, r.hasResult, r.hasAnswer = false, false, false

@@ -194,6 +194,9 @@ func (r *reading) replyObject(s string, i, depth int) (known bool, end int) {
 			if next = skipValue(s, i); next > 0 && r.replyUsage == "" {
 				r.replyUsage = s[i:next]
 			}
+		case "partial":
+			next = skipValue(s, i)
+			r.replyPart = r.replyPart || depth == 0 && s[i] == 't'
 		case "toolResult", "toolResponse", "functionResponse", "function_response", "tool_call_response":
 			response, known = true, true
 			next = skipValue(s, i)
