@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,4 +91,47 @@ func derive(t *testing.T, files map[string]io.Reader) []truth.Derived {
 		t.Fatal(err)
 	}
 	return runs
+}
+
+var ofPlace = regexp.MustCompile(`/(tmp|root|home)/|127\.0\.0\.1|localhost|"host\.name"|"process\.`)
+
+// A recording must not say where it was made.
+func TestRecordingsAreNeutral(t *testing.T) {
+	files, err := filepath.Glob("testdata/*/*.json")
+	if err != nil || len(files) < 10*len(Agents) {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := ofPlace.Find(text); told != nil {
+			t.Errorf("%s: %s", name, told)
+		}
+	}
+}
+
+// Each agent has run each scenario, in its own way of it.
+func TestEveryAgentHasRunEveryScenario(t *testing.T) {
+	entries, err := Recordings(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for i := range Agents {
+		scenarios := Agents[i].scenarios()
+		if len(scenarios) != 10 {
+			t.Errorf("%s: %d scenarios, want 10", Agents[i].Name, len(scenarios))
+		}
+		for _, s := range scenarios {
+			want = append(want, Agents[i].Name+"/"+s.Name)
+		}
+	}
+	for i := range entries {
+		got = append(got, entries[i].Name())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 }
