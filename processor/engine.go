@@ -241,6 +241,17 @@ func (j *Judged) Summary() *summary.Summary {
 			}
 		}
 	}
+	s.Waste = sli.Wasted(j.File, r)
+	s.Failovers = int64(r.Failovers)
+	for i := range r.Faults {
+		x := &r.Faults[i]
+		k := slices.IndexFunc(s.Faults, func(c summary.FaultCount) bool { return c.Model == x.Model && c.Fault == x.Fault.String() })
+		if k < 0 {
+			k = len(s.Faults)
+			s.Faults = append(s.Faults, summary.FaultCount{Model: x.Model, Fault: x.Fault.String()})
+		}
+		s.Faults[k].Count++
+	}
 	return s
 }
 

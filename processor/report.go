@@ -34,6 +34,13 @@ type Report struct {
 	Blocker         *BlockerReport       `json:"blocker"`
 	Excluded        string               `json:"excluded,omitempty"`
 	SLOs            map[string]SLOReport `json:"slos"`
+	// Wasted is what was spent to no avail, by cause.
+	Wasted map[string]WasteReport `json:"wasted,omitempty"`
+	// ProviderFaults counts model calls that failed for trouble at the provider,
+	// by its kind; Failovers are those after which another model or provider was
+	// called.
+	ProviderFaults map[string]int `json:"provider_faults,omitempty"`
+	Failovers      int            `json:"failovers,omitempty"`
 	// Why says where each fact comes from, if that was asked for.
 	Why Why `json:"why,omitempty"`
 }
@@ -68,6 +75,31 @@ type SLOReport struct {
 	// Steps are what an SLO of steps counts of the run, and Verdict the worst
 	// among them; steps that came out alike are one item.
 	Steps []StepReport `json:"steps,omitempty"`
+}
+
+// WasteReport is what was wasted for one cause: tool calls by tool (model calls
+// under "model"), and of the model calls the tokens and US dollars that are known.
+type WasteReport struct {
+	Calls   map[string]int64 `json:"calls"`
+	Tokens  int64            `json:"tokens"`
+	USD     float64          `json:"usd"`
+	Seconds float64          `json:"seconds"`
+}
+
+func wasteReports(waste []sli.Waste) map[string]WasteReport {
+	if len(waste) == 0 {
+		return nil
+	}
+	out := make(map[string]WasteReport, len(waste))
+	for i := range waste {
+		w := &waste[i]
+		calls := make(map[string]int64, len(w.Calls))
+		for _, c := range w.Calls {
+			calls[cmp.Or(c.Tool, "model")] += c.Count
+		}
+		out[w.Cause] = WasteReport{calls, w.Tokens, *rounded(&w.USD, 1e9), *rounded(&w.Seconds, 1e6)}
+	}
+	return out
 }
 
 // StepReport is a number of tool calls, or of invocations of a sub-agent.
@@ -134,6 +166,13 @@ func (j *Judged) Report() Report {
 	}
 	u := r.Usage
 	out.Tokens = TokenReport{count(u.Input), count(u.CachedInput), count(u.CacheWrite), count(u.Output), count(u.Reasoning)}
+	out.Wasted, out.Failovers = wasteReports(sli.Wasted(j.File, r)), r.Failovers
+	for i := range r.Faults {
+		if out.ProviderFaults == nil {
+			out.ProviderFaults = map[string]int{}
+		}
+		out.ProviderFaults[r.Faults[i].Fault.String()]++
+	}
 	for _, x := range j.Results {
 		out.SLOs[x.SLO] = SLOReport{x.Verdict.String(), x.Reason, rounded(x.Value, 1e9), stepReports(x.Steps)}
 	}

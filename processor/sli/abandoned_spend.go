@@ -83,11 +83,11 @@ func deadlineOf(text string, start uint64) (at uint64, ok bool) {
 
 // spent is what a run took from some moment on.
 type spent struct {
-	calls   int     // model and tool calls that began then
-	begun   uint64  // when the last of them began; 0 none
-	tokens  int64   // of those model calls, as far as known
-	usd     float64 // likewise
-	seconds float64 // in which a model or tool call ran
+	calls   []ToolCalls // that began then; model calls under ""
+	begun   uint64      // when the last of them began; 0 none
+	tokens  int64       // of those model calls, as far as known
+	usd     float64     // likewise
+	seconds float64     // in which a model or tool call ran
 }
 
 // spentAfter adds up what the run did after a moment; nothing when that is 0. A
@@ -98,20 +98,20 @@ func (s *subject) spentAfter(at uint64) (x spent) {
 		return x
 	}
 	var work []stretch
-	add := func(start, end uint64) bool {
+	add := func(tool string, start, end uint64) bool {
 		if end > at {
 			work = append(work, stretch{max(start, at), end})
 		}
 		if start <= at {
 			return false
 		}
-		x.calls++
+		x.calls = count(x.calls, tool)
 		x.begun = max(x.begun, start)
 		return true
 	}
 	for i := range s.Spend {
 		c := &s.Spend[i]
-		if !add(c.Start, c.End) {
+		if !add("", c.Start, c.End) {
 			continue
 		}
 		if c.Tokens != convention.Unknown {
@@ -123,7 +123,7 @@ func (s *subject) spentAfter(at uint64) (x spent) {
 	}
 	for i := range s.Tools {
 		if t := &s.Tools[i]; t.Role != run.NotCounted {
-			add(t.Start, t.End)
+			add(t.Name, t.Start, t.End)
 		}
 	}
 	x.seconds = secondsOf(work)

@@ -2,6 +2,7 @@ package sli
 
 import (
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -69,10 +70,11 @@ func init() {
 
 func TestSpentAfter(t *testing.T) {
 	s := subject{Run: ended(slo.Answered, asking(1, 3, 100, 0.25), asking(4, 6, 40, 0.5), asking(7, 8, convention.Unknown, math.NaN()), working("search", 5, 7.5))}
-	if got, want := s.spentAfter(second(2)), (spent{calls: 3, begun: second(7), tokens: 40, usd: 0.5, seconds: 5}); got != want {
+	calls := []ToolCalls{{"", 2}, {"search", 1}}
+	if got, want := s.spentAfter(second(2)), (spent{calls: calls, begun: second(7), tokens: 40, usd: 0.5, seconds: 5}); !reflect.DeepEqual(got, want) {
 		t.Errorf("after 2 s: %+v, should be %+v", got, want)
 	}
-	if got := s.spentAfter(0); got != (spent{}) {
+	if got := s.spentAfter(0); !reflect.DeepEqual(got, spent{}) {
 		t.Errorf("after no moment at all: %+v", got)
 	}
 }

@@ -50,6 +50,8 @@ func Variables(r *run.Run) map[string]any {
 			}
 		}
 		v["run.models"] = models
+		v["run.provider_faults"], v["run.failovers"] = int64(len(r.Faults)), int64(r.Failovers)
+		v["run.ended_by_provider"] = r.EndedByProvider
 	}
 	toolVariables(v, r)
 

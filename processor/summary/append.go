@@ -7,6 +7,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/agentslo/agentslo/processor/sli"
 )
 
 // Append adds the summary as a span to td, under the scope of this module.
@@ -93,6 +95,15 @@ func put(m pcommon.Map, s *Summary) {
 		add(m, attrTokens+c.Type+"."+c.Model, c.Count)
 	}
 	putFailures(m, s)
+	for _, c := range s.Faults {
+		add(m, attrFaults+c.Fault+"."+c.Model, c.Count)
+	}
+	if s.Failovers > 0 {
+		m.PutInt(attrFailovers, s.Failovers)
+	}
+	for i := range s.Waste {
+		putWaste(m, &s.Waste[i])
+	}
 
 	if s.DurationSeconds != nil && isAmount(*s.DurationSeconds) {
 		m.PutDouble(attrDuration, *s.DurationSeconds)
@@ -111,10 +122,28 @@ func put(m pcommon.Map, s *Summary) {
 	}
 }
 
+func putWaste(m pcommon.Map, w *sli.Waste) {
+	for _, c := range w.Calls {
+		add(m, attrWasted+wastedCalls+w.Cause+"."+c.Tool, c.Count)
+	}
+	if w.Tokens > 0 {
+		m.PutInt(attrWasted+wastedTokens+w.Cause, w.Tokens)
+	}
+	if isAmount(w.USD) && w.USD > 0 {
+		m.PutDouble(attrWasted+wastedUSD+w.Cause, w.USD)
+	}
+	if isAmount(w.Seconds) {
+		m.PutDouble(attrWasted+wastedSeconds+w.Cause, w.Seconds)
+	}
+}
+
 // attributesOf is how many attributes the summary's span has at most: a run
 // makes one such span, and room that is left over is most of its memory.
 func attributesOf(s *Summary) int {
-	n := 14 + len(s.Results) + len(s.Dimensions) + len(s.ToolCalls) + len(s.Tokens) + len(s.ToolFailures) + len(s.DuplicateEffects)
+	n := 14 + len(s.Results) + len(s.Dimensions) + len(s.ToolCalls) + len(s.Tokens) + len(s.ToolFailures) + len(s.DuplicateEffects) + len(s.Faults)
+	for i := range s.Waste {
+		n += 3 + len(s.Waste[i].Calls)
+	}
 	if s.FirstWrong != nil {
 		n += 5
 	}

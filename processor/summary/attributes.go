@@ -33,6 +33,10 @@ const (
 	attrToolCalls   = "agentslo.tool_calls." // result, a dot, tool
 	attrTokens      = "agentslo.tokens."     // type, a dot, model
 
+	attrFaults    = "agentslo.provider_faults." // fault, a dot, model
+	attrFailovers = "agentslo.failovers"
+	attrWasted    = "agentslo.wasted." // calls, a dot, cause, a dot, tool; tokens, usd or seconds, a dot, cause
+
 	attrToolFailures = "agentslo.tool_failures." // class, a dot, persistence, a dot, tool
 	attrDuplicates   = "agentslo.duplicate_effects."
 
@@ -93,6 +97,12 @@ var Attributes = []Attribute{
 	{attrBlockerSteps, "int", "model and tool calls that began after it"},
 	{attrBlockerSeconds, "double", "seconds from it to the end of the run"},
 	{attrBlockerUSD, "double", "US dollars spent after it"},
+	{attrFaults + "<fault>.<model>", "int", "model calls that failed for trouble at the provider: `rate_limit`, `overloaded`, `timeout`, `circuit_open`, `unavailable`"},
+	{attrFailovers, "int", "such calls after which the agent went to another model or provider"},
+	{attrWasted + "calls.<cause>.<tool>", "int", "tool calls that brought nothing, by the reason of `no_progress`; calls that began after the caller had left (`caller_gone`) or the deadline had passed (`deadline_passed`), model calls among them without a tool"},
+	{attrWasted + "tokens.<cause>", "int", "tokens of such model calls, and of those that asked for nothing but such tool calls; as far as known"},
+	{attrWasted + "usd.<cause>", "double", "their cost in US dollars, as far as known"},
+	{attrWasted + "seconds.<cause>", "double", "seconds in which such a call ran"},
 	{attrDuration, "double", "seconds from root start to root end, less waits for a person"},
 	{attrCost, "double", "cost in US dollars"},
 	{attrModelCalls, "int", "model calls"},

@@ -90,6 +90,9 @@ func (p *parser) attribute(name string, v pcommon.Value) (err error) {
 		calls := int(n)
 		s.ModelCalls = &calls
 		return err
+	case attrFailovers:
+		s.Failovers, err = count(v)
+		return err
 	case attrBiased:
 		return boolean(&s.Biased, v)
 	case attrSampling:
@@ -143,12 +146,65 @@ func (p *parser) named(name string, v pcommon.Value) error {
 		result, tool, n, err := counted(name[len(attrToolCalls):], v)
 		s.ToolCalls = append(s.ToolCalls, ToolCount{Tool: tool, Result: result, Count: n})
 		return err
+	case strings.HasPrefix(name, attrFaults):
+		fault, model, n, err := counted(name[len(attrFaults):], v)
+		s.Faults = append(s.Faults, FaultCount{Model: model, Fault: fault, Count: n})
+		return err
+	case strings.HasPrefix(name, attrWasted):
+		return p.waste(name[len(attrWasted):], v)
 	case strings.HasPrefix(name, attrTokens):
 		kind, model, n, err := counted(name[len(attrTokens):], v)
 		s.Tokens = append(s.Tokens, TokenCount{Model: model, Type: kind, Count: n})
 		return err
 	}
 	return nil
+}
+
+// What was wasted, behind attrWasted.
+const (
+	wastedCalls   = "calls."
+	wastedTokens  = "tokens."
+	wastedUSD     = "usd."
+	wastedSeconds = "seconds."
+)
+
+// waste reads one number of what was wasted for a cause.
+func (p *parser) waste(name string, v pcommon.Value) (err error) {
+	switch {
+	case strings.HasPrefix(name, wastedCalls):
+		cause, tool, n, err := counted(name[len(wastedCalls):], v)
+		if err != nil {
+			return err
+		}
+		w := p.wasted(cause)
+		w.Calls = append(w.Calls, sli.ToolCalls{Tool: tool, Count: n})
+	case strings.HasPrefix(name, wastedTokens):
+		p.wasted(valid(name[len(wastedTokens):])).Tokens, err = count(v)
+	case strings.HasPrefix(name, wastedUSD):
+		err = amountTo(&p.wasted(valid(name[len(wastedUSD):])).USD, v)
+	case strings.HasPrefix(name, wastedSeconds):
+		err = amountTo(&p.wasted(valid(name[len(wastedSeconds):])).Seconds, v)
+	}
+	return err
+}
+
+// wasted is the place for what was wasted for a cause.
+func (p *parser) wasted(cause string) *sli.Waste {
+	for i := range p.summary.Waste {
+		if w := &p.summary.Waste[i]; w.Cause == cause {
+			return w
+		}
+	}
+	p.summary.Waste = append(p.summary.Waste, sli.Waste{Cause: cause})
+	return &p.summary.Waste[len(p.summary.Waste)-1]
+}
+
+func amountTo(to *float64, v pcommon.Value) error {
+	n, err := amount(v)
+	if err == nil {
+		*to = *n
+	}
+	return err
 }
 
 func (p *parser) verdict(name string, v pcommon.Value) error {

@@ -40,6 +40,9 @@ type Summary struct {
 	Dimensions map[string]string // dimension name → value
 	ToolCalls  []ToolCount
 	Tokens     []TokenCount
+	Waste      []sli.Waste
+	Faults     []FaultCount
+	Failovers  int64
 
 	ToolFailures     []FailureCount
 	DuplicateEffects []EffectCount
@@ -65,6 +68,13 @@ type ToolCount struct {
 type TokenCount struct {
 	Model, Type string
 	Count       int64
+}
+
+// FaultCount counts a run's calls of one model that failed for one kind of
+// trouble at its provider.
+type FaultCount struct {
+	Model, Fault string
+	Count        int64
 }
 
 // SpanID is the id of the summary span of these results of a run. It depends

@@ -42,6 +42,9 @@ type Book struct {
 	effects    *counters
 	wrong      *counters
 	blocked    *counters
+	faults     *counters
+	failovers  *counters
+	waste      waste
 	unmatched  *counters
 	duration   *histograms
 	cost       *histograms
@@ -85,6 +88,11 @@ func NewBook(o Options) *Book {
 	b.tokens = newCounters("agentslo_tokens_total", "Model tokens. input includes cached_input and cache_write, output includes reasoning.", o.Limit, false,
 		with("model", "type"), []string{"model", "agent", "environment", "slo_service", "type"})
 	b.newFailures()
+	b.faults = newCounters("agentslo_provider_faults_total", "Model calls that failed for trouble at the provider.", o.Limit, false,
+		with("model", "fault"), []string{"model", "agent", "environment", "slo_service", "fault"})
+	b.failovers = newCounters("agentslo_failovers_total", "Provider faults after which the agent went to another model or provider.", o.Limit, false,
+		run, []string{"agent", "environment", "slo_service"})
+	b.waste = newWaste(o.Limit, with)
 	b.unmatched = newCounters("agentslo_unmatched_runs_total", "Runs that no SLO file matches.", o.Limit, false, nil, nil)
 	folding := []string{"agent", "environment", "slo_service"}
 	b.duration = newHistograms("agentslo_run_duration_seconds", "Root start to root end, less waits for a person.", o.Limit,
@@ -195,6 +203,15 @@ func (b *Book) countRun(s *summary.Summary, now time.Time, service, environment,
 		b.tokens.add(now, uint64(c.Count), service, environment, agent, label(c.Model), label(c.Type))
 	}
 	b.countFailures(s, now, service, environment, agent)
+	for _, c := range s.Faults {
+		b.faults.add(now, uint64(c.Count), service, environment, agent, label(c.Model), label(c.Fault))
+	}
+	if s.Failovers > 0 {
+		b.failovers.add(now, uint64(s.Failovers), service, environment, agent)
+	}
+	for i := range s.Waste {
+		b.waste.count(&s.Waste[i], now, service, environment, agent)
+	}
 	if s.DurationSeconds != nil {
 		b.duration.observe(now, *s.DurationSeconds, service, environment, agent)
 	}
@@ -267,7 +284,8 @@ func (b *Book) Release() {
 }
 
 func (b *Book) counterFamilies() []*counters {
-	families := []*counters{b.events, b.reasons, b.runs, b.tools, b.tokens, b.failures, b.effects, b.wrong, b.blocked, b.unmatched}
+	families := []*counters{b.events, b.reasons, b.runs, b.tools, b.tokens, b.failures, b.effects, b.wrong, b.blocked,
+		b.faults, b.failovers, b.waste.calls, b.waste.tokens, b.waste.usd, b.waste.seconds, b.unmatched}
 	for _, d := range b.dimensions {
 		families = append(families, d.counters)
 	}

@@ -144,6 +144,9 @@ func TestEverySeriesOfARun(t *testing.T) {
 	b.Count(verdict("cost", slo.Good, "", with("version", "1.2"), func(s *summary.Summary) {
 		s.ToolCalls = []summary.ToolCount{{Tool: "search", Result: "ok", Count: 3}, {Tool: "search", Result: "transient", Count: 1}}
 		s.Tokens = []summary.TokenCount{{Model: "gpt-5", Type: "input", Count: 900}, {Model: "gpt-5", Type: "output", Count: 100}}
+		s.Faults = []summary.FaultCount{{Model: "gpt-5", Fault: "rate_limit", Count: 2}}
+		s.Failovers = 1
+		s.Waste = []sli.Waste{{Cause: "repeated_call", Calls: []sli.ToolCalls{{Tool: "search", Count: 2}}, Tokens: 300, USD: 0.0012, Seconds: 0.3}, {Cause: "caller_gone", Seconds: 0.1}}
 		s.DurationSeconds, s.CostUSD = &duration, &cost
 	}))
 	b.Count(&summary.Summary{SpanID: pcommon.SpanID{1}, Service: "other"})
@@ -164,6 +167,12 @@ func TestEverySeriesOfARun(t *testing.T) {
 		run + "slo=cost slo_service=support verdict=unknown version=1.2":  0,
 		run + "slo=cost slo_service=support verdict=excluded version=1.2": 0,
 	})
+	wantValues(t, f["agentslo_provider_faults_total"], map[string]float64{run + "fault=rate_limit model=gpt-5 slo_service=support": 2})
+	wantValues(t, f["agentslo_failovers_total"], map[string]float64{"agent=triage environment=prod slo_service=support": 1})
+	wantValues(t, f["agentslo_wasted_calls_total"], map[string]float64{run[:13] + "cause=repeated_call environment=prod slo_service=support tool=search": 2})
+	wantValues(t, f["agentslo_wasted_tokens_total"], map[string]float64{run[:13] + "cause=repeated_call environment=prod slo_service=support": 300, run[:13] + "cause=caller_gone environment=prod slo_service=support": 0})
+	wantValues(t, f["agentslo_wasted_usd_total"], map[string]float64{run[:13] + "cause=repeated_call environment=prod slo_service=support": 0.0012, run[:13] + "cause=caller_gone environment=prod slo_service=support": 0})
+	wantValues(t, f["agentslo_wasted_seconds_total"], map[string]float64{run[:13] + "cause=repeated_call environment=prod slo_service=support": 0.3, run[:13] + "cause=caller_gone environment=prod slo_service=support": 0.1})
 	wantValues(t, f["agentslo_unmatched_runs_total"], map[string]float64{"": 1})
 	for name, sum := range map[string]float64{
 		"agentslo_run_duration_seconds": 42, "agentslo_run_cost_usd": 0.03, "agentslo_run_tool_calls": 4, "agentslo_count_lag_seconds": 7,
@@ -173,6 +182,21 @@ func TestEverySeriesOfARun(t *testing.T) {
 			t.Errorf("%s has %d observations that sum to %v, should be one of %v", name, h.GetSampleCount(), h.GetSampleSum(), sum)
 		}
 	}
+}
+
+// Amounts add up exactly, however small: a tenth of a cent ten thousand times is
+// ten dollars. One that no run can have is not counted.
+func TestAmountsAddUpExactly(t *testing.T) {
+	b, _ := newBook()
+	for i := range 10_000 {
+		b.Count(verdict("x", slo.Good, "", func(s *summary.Summary) {
+			s.Waste = []sli.Waste{{Cause: "caller_gone", USD: 0.001, Seconds: []float64{0.1, math.Inf(1)}[i%2]}}
+		}))
+	}
+	f := gather(t, b)
+	const of = "agent=triage cause=caller_gone environment=prod slo_service=support"
+	wantValues(t, f["agentslo_wasted_usd_total"], map[string]float64{of: 10})
+	wantValues(t, f["agentslo_wasted_seconds_total"], map[string]float64{of: 500})
 }
 
 // Bounds are inclusive, as le says.
@@ -337,11 +361,14 @@ func TestInventedLabelsAreBounded(t *testing.T) {
 			s.Service, s.Environment, s.Outcome = "service-"+x, "env-"+x, "outcome-"+x
 			s.ToolCalls = []summary.ToolCount{{Tool: x, Result: x, Count: 1}}
 			s.Tokens = []summary.TokenCount{{Model: x, Type: x, Count: 1}}
+			s.Faults, s.Failovers = []summary.FaultCount{{Model: x, Fault: x, Count: 1}}, 1
+			s.Waste = []sli.Waste{{Cause: x, Calls: []sli.ToolCalls{{Tool: x, Count: 1}}, Tokens: 1, USD: 1, Seconds: 1}}
 		}))
 	}
 	f := gather(t, b)
 	for _, name := range []string{"agentslo_events_total", "agentslo_reasons_total", "agentslo_runs_total", "agentslo_tool_calls_total",
-		"agentslo_tokens_total", "agentslo_events_by_version_total", "agentslo_run_tool_calls"} {
+		"agentslo_provider_faults_total", "agentslo_failovers_total", "agentslo_wasted_calls_total", "agentslo_wasted_tokens_total",
+		"agentslo_wasted_usd_total", "agentslo_wasted_seconds_total", "agentslo_tokens_total", "agentslo_events_by_version_total", "agentslo_run_tool_calls"} {
 		series, sum := len(f[name].Metric), 0.0
 		for _, v := range values(f[name]) {
 			sum += v
@@ -609,6 +636,8 @@ func TestGoldenSeries(t *testing.T) {
 		s.TraceID = pcommon.TraceID{0xab}
 		s.ToolCalls = []summary.ToolCount{{Tool: "search", Result: "ok", Count: 1}}
 		s.Tokens = []summary.TokenCount{{Model: "gpt-5", Type: "input", Count: 12}}
+		s.Faults, s.Failovers = []summary.FaultCount{{Model: "gpt-5", Fault: "rate_limit", Count: 2}}, 1
+		s.Waste = []sli.Waste{{Cause: "repeated_call", Calls: []sli.ToolCalls{{Tool: "search", Count: 2}}, Tokens: 300, USD: 0.0012, Seconds: 0.3}}
 		s.DurationSeconds, s.CostUSD, s.SamplingProbability = &duration, &cost, 0.5
 	}))
 	r := prometheus.NewPedanticRegistry()

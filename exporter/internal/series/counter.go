@@ -1,6 +1,7 @@
 package series
 
 import (
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,6 +34,9 @@ type counters struct {
 	name      string
 	desc      *prometheus.Desc
 	byVerdict bool
+	// unit is how many counts are 1 of what is published: amounts that are no
+	// whole numbers are counted in billionths, so that sums stay exact.
+	unit float64
 }
 
 // The position of a verdict in counter.counts is that in slo.Verdicts.
@@ -51,7 +55,7 @@ func newCounters(name, help string, limit int, byVerdict bool, labels, folding [
 		width, all = len(slo.Verdicts), append(labels[:len(labels):len(labels)], "verdict")
 	}
 	return &counters{
-		name: name, desc: prometheus.NewDesc(name, help, all, nil), byVerdict: byVerdict,
+		name: name, desc: prometheus.NewDesc(name, help, all, nil), byVerdict: byVerdict, unit: 1,
 		table: newTable(len(labels), limit, positions(labels, folding), func(labels []string, now time.Time) *counter {
 			return &counter{birth: birth{at: now}, labels: labels, counts: make([]uint64, width)}
 		}),
@@ -70,6 +74,22 @@ func positions(labels, of []string) []int {
 		}
 	}
 	return at
+}
+
+// billionths is the unit of counters of amounts.
+const billionths = 1e9
+
+// inBillionths makes the family one of amounts.
+func (c *counters) inBillionths() *counters {
+	c.unit = billionths
+	return c
+}
+
+// addAmount adds to a family of amounts. An amount that no run has is left out.
+func (c *counters) addAmount(now time.Time, amount float64, labels ...string) {
+	if amount >= 0 && amount < 1e9 {
+		c.add(now, uint64(math.Round(amount*billionths)), labels...)
+	}
 }
 
 func (c *counters) add(now time.Time, n uint64, labels ...string) {
@@ -94,6 +114,7 @@ type sample struct {
 	labels   []string
 	verdict  string // "" where the family has none
 	value    uint64
+	unit     float64
 	born     time.Time
 	exemplar exemplar
 }
@@ -102,7 +123,7 @@ func (c *counters) snapshot(to []sample, now time.Time, hold time.Duration) []sa
 	for _, g := range c.sets {
 		visible := g.visible(now, hold)
 		for i, n := range g.counts {
-			s := sample{desc: c.desc, labels: g.labels, born: g.at}
+			s := sample{desc: c.desc, labels: g.labels, born: g.at, unit: c.unit}
 			if c.byVerdict {
 				s.verdict = slo.Verdicts[i].String()
 			}
@@ -126,7 +147,7 @@ func (s *sample) metric() prometheus.Metric {
 	if s.verdict != "" {
 		labels = append(labels[:len(labels):len(labels)], s.verdict)
 	}
-	m, err := prometheus.NewConstMetricWithCreatedTimestamp(s.desc, prometheus.CounterValue, float64(s.value), s.born, labels...)
+	m, err := prometheus.NewConstMetricWithCreatedTimestamp(s.desc, prometheus.CounterValue, float64(s.value)/s.unit, s.born, labels...)
 	if err != nil {
 		return prometheus.NewInvalidMetric(s.desc, err)
 	}
