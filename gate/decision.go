@@ -181,7 +181,7 @@ func mostUnseen(f *slo.File, o *slo.Objective) slo.Decimal {
 func (r reader) decide(ctx context.Context, set *slo.Set, b Budget) (Verdict, error) {
 	v := Verdict{Budget: b}
 	a, f, o := b.account(), b.file, b.objective
-	counts := fmt.Sprintf("%s of %s", countOf(a.bad, "bad run"), group3(a.events()))
+	counts := fmt.Sprintf("%s of %s", countOf(a.bad, "bad "+o.EventName()), group3(a.events()))
 	allowed := fmt.Sprintf("%s tolerates %s", percent(o.Target), short(a.tolerated(o.Budget())))
 	left := percentOf(b.Remaining.Decimal)
 	switch judge(a, o, f) {
