@@ -427,6 +427,9 @@ var decidedBy = map[string]string{
 
 // verdictFrom says which facts a verdict follows from.
 func verdictFrom(o *slo.Objective, r *sli.Result) string {
+	if r.Steps != nil {
+		return stepsFrom(o, r.Steps)
+	}
 	how := ""
 	if facts, ok := decidedBy[o.SLI]; ok {
 		how = "from " + facts
@@ -443,6 +446,22 @@ func verdictFrom(o *slo.Objective, r *sli.Result) string {
 		}
 	}
 	return strings.TrimPrefix(how, "; ")
+}
+
+// stepsFrom lists the steps that an SLO of steps counts, alike ones together.
+func stepsFrom(o *slo.Objective, steps []sli.Step) string {
+	if len(steps) == 0 {
+		return "no " + o.EventName() + " that it counts"
+	}
+	parts := make([]string, len(steps))
+	for i := range steps {
+		s := &steps[i]
+		parts[i] = fmt.Sprintf("%d %s %s", s.Count, s.Verdict, cmp.Or(s.Tool, s.Agent))
+		if s.Reason != "" {
+			parts[i] += " (" + s.Reason + ")"
+		}
+	}
+	return "from its " + o.EventName() + "s: " + strings.Join(parts, ", ")
 }
 
 // verdicts close the explanation: they follow from the facts above.
