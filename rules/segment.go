@@ -24,6 +24,11 @@ func SegmentBad(f *slo.File, o *slo.Objective, dimension string, window time.Dur
 	return increased(segments(f, o, dimension, slo.Bad.String()), window, LabelSLO, dimension)
 }
 
+// SegmentVerdicts is both, with the label verdict: one look at the counters.
+func SegmentVerdicts(f *slo.File, o *slo.Objective, dimension string, window time.Duration) string {
+	return increased(segments(f, o, dimension, `good|bad`), window, LabelSLO, dimension, LabelVerdict)
+}
+
 func segments(f *slo.File, o *slo.Objective, dimension, verdicts string) selector {
 	return raw("agentslo_events_by_"+dimension+"_total", f, o).with(LabelVerdict + "=~" + quote(verdicts))
 }
@@ -39,13 +44,21 @@ func SegmentErrorRatio(f *slo.File, o *slo.Objective, dimension string, window t
 // bad, q being the share that the objective gives to each. Unlike [Evidence] it
 // is above 0 for a value that is better than its objective as well.
 func SegmentEvidence(f *slo.File, o *slo.Objective, dimension string, window time.Duration) string {
-	each := "(" + increased(segments(f, o, dimension, `good|bad`), window, LabelSLO, dimension, LabelVerdict) + " > 0)" // 0·ln 0 is 0
+	each := "(" + SegmentVerdicts(f, o, dimension, window) + " > 0)" // 0·ln 0 is 0
 	share := func(v slo.Verdict, metric string) string {
 		return labelled(fmt.Sprintf("max by (%s) (%s)", LabelSLO, identity(metric, f, o)), LabelVerdict, v.String())
 	}
 	return fmt.Sprintf("sum by (%[1]s, %[2]s) (%[3]s * ln(%[3]s / ignoring (%[4]s) group_left () %[5]s / on (%[1]s, %[4]s) group_left () (%[6]s or %[7]s)))",
 		LabelSLO, dimension, each, LabelVerdict, SegmentEvents(f, o, dimension, window),
 		share(slo.Bad, "agentslo:error_budget:ratio"), share(slo.Good, "agentslo:objective:ratio"))
+}
+
+// Proven says whether so many good and bad events of one value of a dimension
+// are what [WorstSegments] asks for.
+func Proven(o *slo.Objective, good, bad float64) bool {
+	budget, _ := o.Budget().Float64()
+	needed, _ := EvidenceNeeded.Float64()
+	return bad >= 2 && slo.Evidence(good, bad, budget) > needed
 }
 
 // WorstSegments are the values of a dimension with the highest error ratios

@@ -103,6 +103,12 @@ func TestWorstSegments(t *testing.T) {
 	require.Equal(t, map[string]float64{"completion/waits": 0.3, "completion/pair": 1, "latency/waits": 0.3}, ask(rules.WorstSegments(f, nil, "tenant", day, 10)))
 	require.Equal(t, map[string]float64{"completion/pair": 1}, ask(rules.WorstSegments(f, nil, "tenant", day, 1)))
 	require.Equal(t, map[string]float64{"latency/waits": 0.3}, ask(rules.WorstSegments(f, f.Objective("latency"), "tenant", day, 10)))
+	// The same in Go.
+	for name, c := range map[string]counts{"completion/waits": {70, 30}, "completion/pair": {0, 2}, "completion/unlucky": {0, 1}, "completion/big": {988, 12}, "completion/happy": {50, 0}, "latency/waits": {70, 30}, "latency/pair": {0, 2}, "latency/well": {998, 2}} {
+		objective, _, _ := strings.Cut(name, "/")
+		_, worst := ask(rules.WorstSegments(f, nil, "tenant", day, 10))[name]
+		require.Equal(t, worst, rules.Proven(f.Objective(objective), float64(c.good), float64(c.bad)), name)
+	}
 	require.Equal(t, 30.0, ask(rules.SegmentBad(f, nil, "tenant", day))["completion/waits"])
 	require.Equal(t, 1000.0, ask(rules.SegmentEvents(f, nil, "tenant", day))["completion/big"])
 }

@@ -36,11 +36,6 @@ slos:
 	counted("agentslo_events_by_tenant_total", "completion", 20, 5, "tenant", "<b>waits</b>")
 	counted("agentslo_events_by_tenant_total", "completion", 0, 1, "tenant", "unlucky")
 	counted("agentslo_events_by_tenant_total", "completion", 74, 0, "tenant", "fine")
-	for name, budget := range map[string]float64{"completion": 0.01, "tool_calls": 0.1} {
-		for metric, value := range map[string]float64{"agentslo:error_budget:ratio": budget, "agentslo:objective:ratio": 1 - budget} {
-			w.add(metric, func(int) float64 { return value }, "slo_service", "support-agent", "environment", "prod", "slo", name)
-		}
-	}
 	w.store()
 	body := get(t, w.handler(runs(map[string]float64{"answered": 94, "error": 6})))
 	expectAll(t, body, "90% of tool calls succeed", "94% measured, 90.2% predicted from tool calls",
