@@ -43,18 +43,14 @@ func (t *ToolCall) same() sameCall {
 // another tool, or with other arguments.
 func (b *assembly) blocker() {
 	r := b.run
-	var way uint64 // start of the last call that may have got round something
 	permanent := false
 	for i := range r.Tools {
-		t := &r.Tools[i]
-		permanent = permanent || t.blocks()
-		if t.Role == Evidence && t.Succeeded() && !b.handsOn(i) {
-			way = max(way, t.Start)
-		}
+		permanent = permanent || r.Tools[i].blocks()
 	}
 	if !permanent {
 		return
 	}
+	ways := b.ways()
 	tries := map[sameCall]int{} // place of the first
 	first := -1
 	for i := range r.Tools {
@@ -65,7 +61,7 @@ func (b *assembly) blocker() {
 		if _, ok := tries[t.same()]; !ok {
 			tries[t.same()] = i
 		}
-		if at := tries[t.same()]; max(t.Start, t.End) > way && (first < 0 || at < first) {
+		if at := tries[t.same()]; !ways.after(t) && (first < 0 || at < first) {
 			first = at
 		}
 	}
@@ -87,6 +83,35 @@ func (b *assembly) blocker() {
 	x.Seconds = interval{x.At, r.End}.seconds()
 	x.USD, x.KnownUSD = b.spentSince(x.At)
 	r.Blocker = x
+}
+
+// ways are the last calls that may have got round something: of two messages,
+// as what a model asked for in the same breath is no way round.
+type ways [2]*ToolCall
+
+func (b *assembly) ways() (w ways) {
+	for i := range b.run.Tools {
+		t := &b.run.Tools[i]
+		if t.Role != Evidence || !t.Succeeded() || b.handsOn(i) {
+			continue
+		}
+		if w[0] != nil && (t.Message == 0 || t.Message != w[0].Message) {
+			w[1] = w[0]
+		}
+		w[0] = t // they are in order of start
+	}
+	return w
+}
+
+// after says whether one of them was begun after the call had failed, by another
+// message.
+func (w ways) after(failed *ToolCall) bool {
+	for _, t := range w {
+		if t != nil && t.Start >= max(failed.Start, failed.End) && (t.Message == 0 || t.Message != failed.Message) {
+			return true
+		}
+	}
+	return false
 }
 
 // blocks says whether the call failed for good.

@@ -79,6 +79,7 @@ const (
 	DuplicateEffect        = "duplicate_effect"
 	MaybeReplayed          = "maybe_replayed"
 	NoBlocker              = "no_blocker"
+	ModelCallsNotSeen      = "model_calls_not_seen"
 	Stuck                  = "stuck"
 	StuckUntilAnswer       = "stuck_until_answer"
 	StuckUntilEscalation   = "stuck_until_escalation"
@@ -170,6 +171,7 @@ var Reasons = []Reason{
 	{DuplicateEffect, []slo.Verdict{slo.Bad}, "a write tool succeeded twice with the same arguments or idempotency key"},
 	{MaybeReplayed, []slo.Verdict{slo.Unknown}, "a call of a write tool is reported twice, and nothing tells a replay from a second execution"},
 	{NoBlocker, []slo.Verdict{slo.Excluded}, "no tool call failed for good, or another call got round it"},
+	{ModelCallsNotSeen, []slo.Verdict{slo.Unknown}, "the run has no model span, so that steps after the blocker are not all seen"},
 	{Stuck, []slo.Verdict{slo.Bad}, "too many steps or too much money after a blocker; the run was cancelled, or how it ended is not known"},
 	{StuckUntilAnswer, []slo.Verdict{slo.Bad}, "too many steps or too much money after a blocker, ended by an answer"},
 	{StuckUntilEscalation, []slo.Verdict{slo.Bad}, "too many steps or too much money after a blocker, ended by handing the run to a person"},

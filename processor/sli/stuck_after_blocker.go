@@ -18,8 +18,10 @@ func stuckAfterBlocker(o *slo.Objective, s *subject) Result {
 		return badFor(stuckUntil(s.Outcome)).count(b.Steps)
 	case s.Outcome == slo.Cancelled:
 		return excludedFor(Cancelled).count(b.Steps)
-	case s.Unseen > 0, !b.ModelCallsSeen:
+	case s.Unseen > 0:
 		return unknownFor(CallsNotSeen)
+	case !b.ModelCallsSeen:
+		return unknownFor(ModelCallsNotSeen)
 	case bounded && b.USD == nil:
 		return unknownFor(CostUnknown).count(b.Steps)
 	case s.Outcome == slo.Answered:
