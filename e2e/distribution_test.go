@@ -225,7 +225,7 @@ func everyRuleIsHealthy(api string) error {
 // The rules' own tests hold in promtool 2.42, for every example file.
 func TestGeneratedRuleTestsInPromtool(t *testing.T) {
 	promtool := installed(t, "promtool")
-	for _, example := range []string{file, "examples/support-agent/slo.yaml", "examples/rag-agent/slo.yaml", "examples/coding-agent/slo.yaml"} {
+	for _, example := range []string{file, "examples/support-agent/slo.yaml", "examples/rag-agent/slo.yaml", "examples/coding-agent/slo.yaml", "examples/operations-agent/slo.yaml"} {
 		t.Run(filepath.Base(filepath.Dir(example)), func(t *testing.T) {
 			folder := t.TempDir()
 			succeeds(t, programs.sloctl, "generate", "rules", "-f", example, "-o", folder)

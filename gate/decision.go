@@ -143,7 +143,7 @@ const (
 // freeze, and only when it is sure; failures among runs without a verdict are
 // assumed away before an account that hides too many of them may freeze.
 func judge(a account, o *slo.Objective, f *slo.File) standing {
-	hidden := a.unseen().GreaterThan(mostUnseen(f, o))
+	hidden := unseenOf(a, o).GreaterThan(mostUnseen(f, o))
 	least := a
 	if hidden {
 		least.good += least.unknown
@@ -167,6 +167,15 @@ func judge(a account, o *slo.Objective, f *slo.File) standing {
 		return clear
 	}
 	return between
+}
+
+// unseenOf is the share of runs that gave no verdict. Those that an SLO about
+// something rare is not about hide nothing, however many they are.
+func unseenOf(a account, o *slo.Objective) slo.Decimal {
+	if o.Conditional() {
+		a.excluded = 0
+	}
+	return a.unseen()
 }
 
 // mostUnseen is the share of runs that may be unknown or excluded: where
@@ -204,6 +213,11 @@ func (r reader) decide(ctx context.Context, set *slo.Set, b Budget) (Verdict, er
 		return v, nil
 	case unseen:
 		v.Decision = InsufficientEvidence
+		if o.Conditional() {
+			v.Why = fmt.Sprintf("%s of the runs that it is about have no verdict (%s unknown), more than the %s that may be (max_excluded): failures could hide there",
+				percentOf(unseenOf(a, o)), group3(a.unknown), percent(mostUnseen(f, o)))
+			return v, nil
+		}
 		v.Why = fmt.Sprintf("%s of the %ss have no verdict (%s unknown, %s excluded), more than the %s that may be (max_excluded): failures could hide there",
 			percentOf(a.unseen()), o.EventName(), group3(a.unknown), group3(a.excluded), percent(mostUnseen(f, o)))
 		return v, nil

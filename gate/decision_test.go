@@ -84,6 +84,25 @@ func TestDecision(t *testing.T) {
 	}
 }
 
+// That most runs are not handed over hides nothing; that tickets cannot be read does.
+func TestRunsThatARareThingIsNotAbout(t *testing.T) {
+	set := parse(t, strings.Replace(support, "completion: {objective: 99%}", "handoff: {objective: 99%}", 1))
+	for _, c := range []struct {
+		counts counts
+		want   gate.Decision
+		why    string
+	}{
+		{counts{good: 400, excluded: 9600}, gate.Pass, "100% of the budget is left"},
+		{counts{good: 400, excluded: 9600, unknown: 100}, gate.Pass, "100% of the budget is left"},
+		{counts{good: 400, excluded: 9600, unknown: 101}, gate.InsufficientEvidence, "20.2% of the runs that it is about have no verdict (101 unknown)"},
+	} {
+		report := decide(t, serve(t, 90*24*time.Hour, c.counts.of("handoff", nil)...), set, gate.Options{}, gate.Terms{})
+		if v := report.SLOs[0]; v.Decision != c.want || !strings.Contains(v.Why, c.why) {
+			t.Errorf("%+v: %s: %s; want %s: …%s…", c.counts, v.Decision, v.Why, c.want, c.why)
+		}
+	}
+}
+
 func TestWorstDecisionCounts(t *testing.T) {
 	set := parse(t, strings.Replace(support, "completion: {objective: 99%}", "completion: {objective: 99%}, tool_free: {objective: 99%}, no_progress: {objective: 99%}", 1))
 	good, few, bad := counts{good: 1000}, counts{good: 5}, counts{good: 900, bad: 100}

@@ -92,7 +92,12 @@ func maxUncounted(f *slo.File, o *slo.Objective) decimal.Decimal {
 // burn alerts do: one unknown among three runs is none.
 func (s scope) coverage(o *slo.Objective) Rule {
 	window := coverageWindow(s.file)
-	share := s.one(identity(recordUncounted(window), s.file, o))
+	share, runs := s.one(identity(recordUncounted(window), s.file, o)), s.all(o, window, ".+")
+	if o.Conditional() {
+		// The runs that it is not about hide nothing, however many they are.
+		runs = s.all(o, window, "good|bad|unknown")
+		share = "(" + s.all(o, window, "unknown") + " / clamp_min(" + runs + ", 1))"
+	}
 	most := maxUncounted(s.file, o)
 	least := decimal.NewFromInt(1).Sub(most)
 	expr := share + " > " + most.String()
@@ -105,7 +110,7 @@ and
   %s * ln(clamp_min(%s, 1e-18) / %s)
   +
   (1 - %s) * ln(clamp_min(1 - %s, 1e-18) / %s)
-) > %s`, s.all(o, window, ".+"), share, share, most, share, share, least, EvidenceNeeded)
+) > %s`, runs, share, share, most, share, share, least, EvidenceNeeded)
 	}
 	notes := s.links(o)
 	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the " + eventsOf(o) + " in the last " + Duration(window) + " gave no verdict, " + percent(most) + " may"

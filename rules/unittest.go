@@ -246,7 +246,10 @@ func (s scope) firing(o *slo.Objective, h history, minute int, at model.Duration
 	}
 	window := coverageWindow(s.file)
 	counted := h.within(slo.Good, minute, window) + h.within(slo.Bad, minute, window)
-	not := h.within(slo.Unknown, minute, window) + h.within(slo.Excluded, minute, window)
+	not := h.within(slo.Unknown, minute, window)
+	if !o.Conditional() {
+		not += h.within(slo.Excluded, minute, window)
+	}
 	if o.Alert != slo.AlertNone && slo.Evidence(counted, not, maxUncounted(s.file, o).InexactFloat64()) > EvidenceNeeded.InexactFloat64() {
 		q.Samples = append(q.Samples, testSample{fmt.Sprintf("{alertname=%q}", AlertCoverageLow), 1})
 	}

@@ -63,6 +63,17 @@ const (
 	AskKey                         // what is the value of the first of the names?
 )
 
+// Conditional says whether the SLO is about something that happens in some runs
+// only: a failure, an effect, a hand-over. The runs in which it does not happen
+// are excluded, however many; they are no gap in what is known.
+func (o *Objective) Conditional() bool {
+	switch o.SLI {
+	case "retry_discipline", "duplicate_effects", "stuck_after_blocker", "handoff":
+		return true
+	}
+	return false
+}
+
 // Question is asked of the arguments of tool calls while they are at hand:
 // what is kept of an open run has no values.
 type Question struct {
