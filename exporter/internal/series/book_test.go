@@ -421,6 +421,31 @@ func TestNewestValuesOfADimensionAreKept(t *testing.T) {
 	}
 }
 
+// A busy value is new for as long as it is busy, whatever came after it, and
+// after a restart as well.
+func TestBusyValuesAreKept(t *testing.T) {
+	b, _ := newBook(keeping(3))
+	good := func(tenant string) { b.Count(verdict("latency", slo.Good, "", with("tenant", tenant))) }
+	for i := range 10 {
+		good("busy")
+		good(fmt.Sprint("once", i))
+		if i == 5 {
+			snapshot := b.Snapshot()
+			b, _ = newBook(keeping(3))
+			if err := b.Restore(snapshot); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got := values(gather(t, b)["agentslo_events_by_tenant_total"])
+	of := func(tenant string) float64 {
+		return got["agent=triage environment=prod slo=latency slo_service=support tenant="+tenant+" verdict=good"]
+	}
+	if of("busy") != 10 || of("once8") != 1 || of("once9") != 1 || of("__overflow__") != 8 {
+		t.Errorf("%v", got)
+	}
+}
+
 // Runs without a value do not crowd out those with one.
 func TestRunsWithoutAValueHaveTheirOwnSeries(t *testing.T) {
 	b, _ := newBook(keeping(1))

@@ -11,8 +11,9 @@ import (
 )
 
 // dimension is the extra counter family of one dimension. Of each service and
-// environment it keeps the newest values; the older ones are folded into
-// [slo.OverflowValue].
+// environment it keeps the newest values, those whose last event is the most
+// recent: old versions give way, and a tenant that is busy does not. The others
+// are folded into [slo.OverflowValue].
 //
 // Readers add up differences of counters, so folding must not show them an
 // event twice: the overflow series takes over only what no scraper saw yet of
@@ -27,14 +28,16 @@ type dimension struct {
 // scope is the values of one service and environment.
 type scope struct {
 	labels [2]string
-	values []*dimensionValue // oldest first
+	values []*dimensionValue // in no order
 	byName map[string]*dimensionValue
+	events uint64    // so far
 	folded *seen.Set // hashes of values that were folded; they do not come back
 	wanted sketch
 }
 
 type dimensionValue struct {
 	name string
+	last uint64   // its last event, by scope.events
 	sets []string // keys of the label sets that carry it
 }
 
@@ -79,7 +82,9 @@ func (d *dimension) value(now time.Time, service, environment, name string) *dim
 	if s == nil {
 		return nil
 	}
+	s.events++
 	if v, ok := s.byName[name]; ok {
+		v.last = s.events
 		return v
 	}
 	hash := valueHash(name)
@@ -105,16 +110,22 @@ func (d *dimension) scopeOf(service, environment string) *scope {
 }
 
 func (s *scope) add(name string) *dimensionValue {
-	v := &dimensionValue{name: name}
+	v := &dimensionValue{name: name, last: s.events}
 	s.values = append(s.values, v)
 	s.byName[name] = v
 	return v
 }
 
-// fold folds the oldest value of a scope.
+// fold folds the value of a scope that had no event for the longest time.
 func (d *dimension) fold(now time.Time, s *scope) {
-	oldest := s.values[0]
-	s.values = slices.Delete(s.values, 0, 1)
+	at := 0
+	for i, v := range s.values {
+		if v.last < s.values[at].last {
+			at = i
+		}
+	}
+	oldest := s.values[at]
+	s.values = slices.Delete(s.values, at, at+1)
 	delete(s.byName, oldest.name)
 	s.folded.Add(valueHash(oldest.name))
 	for _, k := range oldest.sets {

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -47,7 +48,7 @@ type HistogramState struct {
 type ScopeState struct {
 	Service     string   `json:"service"`
 	Environment string   `json:"environment"`
-	Values      []string `json:"values"` // oldest first
+	Values      []string `json:"values"` // the one without an event for the longest time first
 	Folded      []byte   `json:"folded"` // hashes, 8 bytes each
 }
 
@@ -76,7 +77,8 @@ func (b *Book) Snapshot() *Snapshot {
 	for name, d := range b.dimensions {
 		for _, sc := range d.scope {
 			state := ScopeState{Service: sc.labels[0], Environment: sc.labels[1], Folded: sc.folded.Encode()}
-			for _, v := range sc.values {
+			values := slices.SortedFunc(slices.Values(sc.values), func(a, b *dimensionValue) int { return cmp.Compare(a.last, b.last) })
+			for _, v := range values {
 				state.Values = append(state.Values, v.name)
 			}
 			s.Dimensions[name] = append(s.Dimensions[name], state)
@@ -138,6 +140,7 @@ func (b *Book) restoreDimension(name string, scopes []ScopeState) error {
 			sc.wanted.add(hash)
 		}
 		for _, v := range state.Values {
+			sc.events++
 			sc.add(v)
 			sc.wanted.add(valueHash(v))
 		}
