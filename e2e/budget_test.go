@@ -31,6 +31,7 @@ var afterScript = map[string]events{
 	"cost":        {Good: 20},                      // cents
 	"tool_free":   {Good: 17, Bad: 2, Excluded: 1}, // no call; all calls failed; the loop did not answer
 	"no_progress": {Good: 19, Bad: 1},              // the loop
+	"tool_calls":  {Good: 23, Bad: 2},              // one of each good run, six of the loop; two that failed
 }
 
 // with adds n good runs to every SLO.
