@@ -1,6 +1,8 @@
 package processor
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -35,11 +37,26 @@ exclude: [{name: synthetic, when: 'attributes["app.synthetic"] == "true"'}]
 		seed(traces(s.spans()...))
 	}
 	seed(agenttrace.Run(1))
+	for _, name := range []string{"emitters.txt", "pitfalls.txt"} {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, c := range parseHostile(string(text)) {
+			seed(c.td)
+			if b, err := (&plog.ProtoMarshaler{}).MarshalLogs(c.ld); err == nil && len(b) > 0 {
+				f.Add(b, false)
+			}
+		}
+	}
 	f.Fuzz(func(t *testing.T, in []byte, useKey bool) {
 		td, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(in)
 		if err != nil {
 			if ld, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(in); err == nil {
-				NewEngine(files, EngineOptions{Shards: 1}, func(Judged, int) {}).ConsumeLogs(ld)
+				e := NewEngine(files, EngineOptions{Shards: 1}, func(Judged, int) {})
+				e.ConsumeLogs(ld)
+				e.ConsumeLogs(ld)
+				e.Finish(run.EndOfInput)
 			}
 			return
 		}

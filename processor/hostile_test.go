@@ -28,7 +28,7 @@ import (
 //	# why
 //	| a line of the SLO file; without any the file above the first case holds
 //	1 - 0 10 ia:helper key=value …      span id, parent, start and end in seconds, what it is, attributes
-//	log 11 1 ev:correctness score=0.9   log record at a time, on a span
+//	log 11 1 ev:correctness score=0.9   log record at a time, on a span; event=NAME, scope=NAME, body=JSON
 //	=> agent=helper outcome=answered …  one line a run, in order of start; paths into the report
 //	=> none
 //
@@ -181,7 +181,8 @@ func parseHostile(text string) (cases []hostileCase) {
 }
 
 func hostileLog(ld plog.Logs, f []string) {
-	r := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
+	sl := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty()
+	r := sl.LogRecords().AppendEmpty()
 	r.SetTimestamp(hostileTime(f[0]))
 	if f[1] != "-" {
 		t, id := hostileIDs(f[1])
@@ -195,8 +196,21 @@ func hostileLog(ld plog.Logs, f []string) {
 			continue
 		}
 		k, v, _ := strings.Cut(w, "=")
+		if k, ok := strings.CutSuffix(k, ":"); ok {
+			r.Attributes().PutStr(fullKey(k), v)
+			continue
+		}
 		k = fullKey(k)
 		switch k {
+		case "event":
+			r.SetEventName(v)
+			continue
+		case "scope":
+			sl.Scope().SetName(v)
+			continue
+		case "body":
+			jsonValue(v, r.Body())
+			continue
 		case "score", "score.label":
 			k = map[string]string{"score": "gen_ai.evaluation.score.value", "score.label": "gen_ai.evaluation.score.label"}[k]
 		}

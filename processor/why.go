@@ -213,7 +213,7 @@ func (r *Report) value(f *run.Fact, of *run.Run) any {
 	case "run":
 		return r.Run
 	case "agent":
-		return of.Agent
+		return known(of.Agent, of.Agent != "")
 	case "outcome":
 		if r.Outcome == slo.OutcomeUnknown.String() {
 			return nil
@@ -253,13 +253,12 @@ func (x *Explainer) origins(s run.Source) []WhySource {
 	base := WhySource{TraceID: s.Trace.String(), SpanID: s.Span.String(), Role: s.Role}
 	p := x.probe(spanRef{s.Trace, s.Span})
 	if p == nil {
-		base.Attribute = "log record" // facts of log records stand beside those of spans
-		return []WhySource{base}
+		return []WhySource{x.logged(s, base, nil)}
 	}
 	base.Span = p.Facts().SpanName
 	origins := p.Origins(s.Field)
 	if len(origins) == 0 {
-		return []WhySource{base}
+		return []WhySource{x.logged(s, base, p.Facts())}
 	}
 	out := make([]WhySource, len(origins))
 	for i, o := range origins {
@@ -267,6 +266,38 @@ func (x *Explainer) origins(s run.Source) []WhySource {
 		out[i].Attribute, out[i].Says, out[i].Convention = o.Attribute, o.Value, o.Convention
 	}
 	return out
+}
+
+// logged finds the log record that tells the fact: one that stands for the span
+// itself where there is no such span, else a note to the span.
+func (x *Explainer) logged(s run.Source, base WhySource, about *convention.Facts) WhySource {
+	var f convention.Facts
+	for _, l := range x.logs {
+		if l.record.TraceID() != s.Trace || !x.extractor.Log(&f, l.scope, l.record) {
+			continue
+		}
+		tells := about != nil && f.Kind == convention.Note && convention.Says(&f, s.Field) && (f.ParentID == s.Span ||
+			f.CallID != 0 && f.CallID == about.CallID || f.ResponseID != 0 && f.ResponseID == about.ResponseID)
+		if tells || about == nil && f.SpanID == s.Span {
+			base.Attribute, base.Convention = "log record", f.Convention
+			base.Says = cmp.Or(l.record.EventName(), eventName(l.record))
+			if about == nil {
+				base.SpanID = l.record.SpanID().String() // the span that it hangs on
+			}
+			return base
+		}
+	}
+	if about == nil {
+		base.Attribute = "log record"
+	}
+	return base
+}
+
+func eventName(r plog.LogRecord) string {
+	if v, ok := r.Attributes().Get("event.name"); ok {
+		return v.AsString()
+	}
+	return ""
 }
 
 func (x *Explainer) missing(s run.Source) (WhyMissing, bool) {

@@ -2,6 +2,8 @@ package truth_test
 
 import (
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,6 +24,22 @@ func TestEveryFactSaysWhereItComesFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	index, err := os.Open(filepath.Join(moreRecordings, "index.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer index.Close()
+	more, err := truth.ReadIndex(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(name string) (io.ReadCloser, error) {
+		if file, err := os.Open(filepath.Join(moreRecordings, name)); err == nil {
+			return file, nil
+		}
+		return truth.Open(name)
+	}
+	entries = append(entries, more...)
 	facts := 0
 	for i := range entries {
 		x, err := truth.Expect(&entries[i])
@@ -45,7 +63,7 @@ func TestEveryFactSaysWhereItComesFrom(t *testing.T) {
 				Logs: func(ld plog.Logs) { explainer.Logs(ld); e.ConsumeLogs(ld) },
 			}
 			for _, name := range x.Files {
-				file, err := truth.Open(name)
+				file, err := open(name)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +92,7 @@ func TestEveryFactSaysWhereItComesFrom(t *testing.T) {
 						continue
 					}
 					span, ok := spans[s.TraceID+s.SpanID]
-					if !ok && s.Attribute != "log record" && f.Name[:4] != "eval" {
+					if !ok && s.Attribute != "log record" && !strings.HasPrefix(f.Name, "evaluations") {
 						fault("from span %s, which is not there", s.SpanID)
 					}
 					if ok && !carries(span, s.Attribute) {

@@ -36,6 +36,9 @@ const (
 	Ignore
 	// Unrecognised: a span of a known AI scope that says nothing usable.
 	Unrecognised
+	// Note: no span but a log record, which tells more of the span that is its
+	// parent, or that has its call id or response id.
+	Note
 )
 
 // Finish is why a model call, or a run that says so itself, stopped.
@@ -289,5 +292,5 @@ func (f *Facts) Confirm() {
 
 // IsAI says whether a convention recognised the span as part of an agent's work.
 func (f *Facts) IsAI() bool {
-	return f.Kind != Other && f.Kind != Ignore && f.Kind != Unrecognised
+	return f.Kind != Other && f.Kind != Ignore && f.Kind != Unrecognised && f.Kind != Note
 }

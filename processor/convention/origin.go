@@ -87,6 +87,13 @@ var fieldReaders = [...]func(f *Facts) any{
 	FieldEvaluations:  func(f *Facts) any { return fmt.Sprint(f.Evaluations) },
 }
 
+// Says says whether the facts carry a field.
+func Says(f *Facts, field Field) bool {
+	var blank Facts
+	blank.Reset()
+	return fieldReaders[field](f) != fieldReaders[field](&blank)
+}
+
 // fieldSlots are the slots that a field is read from.
 var fieldSlots = map[Field][]slot{
 	FieldKind:         {slotKind},

@@ -81,6 +81,9 @@ var otelGenAIVocabulary = vocabulary{
 		"delete_memory": Step, "create_memory_store": Step, "delete_memory_store": Step,
 		"prompt": Step, "parser": Step,
 		"create_agent": Ignore,
+		// Semantic Kernel's words.
+		"chat.completions": Model, "chat.streaming_completions": Model,
+		"text.completions": Model, "text.streaming_completions": Model,
 		// Gemini CLI's words.
 		"user_prompt": Agent, "agent_call": Agent, "llm_call": Model, "tool_call": Tool,
 		"system_prompt": Step, "schedule_tool_calls": Step,

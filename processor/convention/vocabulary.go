@@ -104,11 +104,12 @@ const (
 	claudeCode
 	voltAgent
 	laminar
+	codex
 	vocabularyCount
 )
 
 // private vocabularies have names so bare that they are read for their own spans only.
-const private = uint32(1)<<claudeCode | uint32(1)<<agentFramework | uint32(1)<<llmRequest | uint32(1)<<geminiCLI
+const private = uint32(1)<<claudeCode | uint32(1)<<agentFramework | uint32(1)<<llmRequest | uint32(1)<<geminiCLI | uint32(1)<<codex
 
 // A new convention is one file with its vocabulary, an id above and a line in
 // the list below; nothing else changes.
@@ -167,6 +168,7 @@ var vocabularies = [vocabularyCount]*vocabulary{
 	claudeCode:     &claudeCodeVocabulary,
 	voltAgent:      &voltAgentVocabulary,
 	laminar:        &laminarVocabulary,
+	codex:          &codexVocabulary,
 }
 
 // emitters are vocabularies of frameworks that speak another vocabulary with

@@ -197,6 +197,9 @@ func (a *Assembler) resource(r pcommon.Resource, key []byte) (*resource, []byte)
 	return res, key
 }
 
+// noPipeline: only log records have come so far.
+const noPipeline = -1
+
 // group is what arrived of one trace, or of several that a run id joins, and
 // has not become a completed run yet.
 type group struct {
@@ -391,8 +394,11 @@ func (a *Assembler) ConsumeLogs(ld plog.Logs) {
 	now := a.now().UnixNano()
 	f := a.facts.Get().(*convention.Facts)
 	defer a.facts.Put(f)
+	var key []byte
+	var grown int64
 	for i := range ld.ResourceLogs().Len() {
 		rl := ld.ResourceLogs().At(i)
+		var res *resource
 		for j := range rl.ScopeLogs().Len() {
 			sl := rl.ScopeLogs().At(j)
 			for k := range sl.LogRecords().Len() {
@@ -402,9 +408,17 @@ func (a *Assembler) ConsumeLogs(ld plog.Logs) {
 				for _, e := range f.Evaluations {
 					a.evaluate(e, now)
 				}
+				if f.Kind == convention.Evaluator {
+					continue
+				}
+				if res == nil {
+					res, key = a.resource(rl.Resource(), key)
+				}
+				grown += a.add(f, sl.LogRecords().At(k).TraceID(), pcommon.NewTraceState(), false, res, now, noPipeline)
 			}
 		}
 	}
+	a.Stats.Bytes.Add(grown)
 }
 
 // add takes one span in and says by how many bytes its group has grown.
@@ -427,7 +441,7 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 	}
 
 	switch f.Kind {
-	case convention.Model:
+	case convention.Model, convention.Note:
 		a.noteAsked(f)
 	case convention.Tool, convention.Retrieval:
 		a.asks.find(f)
@@ -457,6 +471,9 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 		g.pipeline, g.finished = pipeline, fin
 		sh.groups[home] = g
 		a.Stats.OpenRuns.Add(1)
+	}
+	if g.pipeline == noPipeline {
+		g.pipeline = pipeline
 	}
 	t := 0
 	if trace != g.traces[0] {
@@ -734,7 +751,7 @@ func (a *Assembler) check(sh *shard, key pcommon.TraceID, g *group, why Completi
 		why = MaxAge
 	}
 	out := a.resolve(g, why, now)
-	pipeline := int(g.pipeline)
+	pipeline := int(max(g.pipeline, 0))
 
 	for i := range out.runs {
 		x := &out.runs[i]

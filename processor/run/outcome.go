@@ -93,7 +93,7 @@ func (b *assembly) ending() (slo.Outcome, string) {
 	last, lastTool := b.lastModel(), b.lastTool()
 	var model, tool *span
 	if last >= 0 {
-		model = &b.spans[last]
+		model = b.wordOf(last)
 	}
 	if lastTool >= 0 {
 		tool = &b.spans[lastTool]
@@ -115,6 +115,10 @@ func (b *assembly) ending() (slo.Outcome, string) {
 		}
 		b.because("the last call waits for a person or for the caller", p, field)
 		return slo.Escalated, "paused"
+	}
+	if no := b.lastRefusal(); no != nil && (model == nil || no.Start >= model.Start) && (tool == nil || no.Start >= tool.Start) {
+		b.because("a person refused the last tool call, and nothing came after it", no, convention.FieldFailure)
+		return slo.Cancelled, "aborted"
 	}
 	failed := root
 	if !root.Failed && !root.HasOutput {
@@ -374,6 +378,33 @@ func (b *assembly) lastModel() int32 {
 	return last
 }
 
+// lastRefusal is the last refusal of a tool call by a person.
+func (b *assembly) lastRefusal() (last *span) {
+	for i, s := range b.trunk {
+		if s.Kind == convention.Tool {
+			if no := b.refused(i); no != nil {
+				last = no
+			}
+		}
+	}
+	return last
+}
+
+// wordOf is the span that says how the model call ended: its own, or, where that
+// says nothing, the one that wraps it.
+func (b *assembly) wordOf(call int32) *span {
+	s := &b.spans[call]
+	for p := s; p.Finish == convention.FinishNone && !p.HasOutput && !p.AsksTool && !p.Failed && b.inside(p.parent); {
+		if p = &b.spans[p.parent]; p.Kind == convention.Agent || p.Kind == convention.Tool {
+			break
+		}
+		if p.Kind == convention.Model && (p.Finish != convention.FinishNone || p.HasOutput || p.AsksTool) {
+			return p
+		}
+	}
+	return s
+}
+
 func (b *assembly) lastTool() int32 {
 	last := int32(-1)
 	for k, i := range b.calledBy {
@@ -509,7 +540,7 @@ func (b *assembly) gapAfter(root *span) bool {
 	var end uint64
 	for _, i := range b.this.members {
 		switch s := &b.spans[i]; s.Kind {
-		case convention.Agent, convention.Chain, convention.Step, convention.Evaluator:
+		case convention.Agent, convention.Chain, convention.Step, convention.Evaluator, convention.Note:
 		default:
 			if s.timed() {
 				end = max(end, s.End)

@@ -49,6 +49,7 @@ func (a *Assembler) resolve(g *group, why Completion, now int64) (out resolution
 	t.ids = g.ids[:len(t.spans)]
 	t.confirm()
 	t.grow()
+	t.supplement()
 	t.findRoots(a.settings.Root, len(a.settings.Key) > 0)
 	t.adopt()
 	t.claim()
@@ -190,7 +191,7 @@ func (g *group) without(t *tree, ai int) *group {
 }
 
 func newGroup(key pcommon.TraceID, firstArrival int64) *group {
-	g := &group{key: [1]pcommon.TraceID{key}, firstArrival: firstArrival, lastArrival: firstArrival}
+	g := &group{key: [1]pcommon.TraceID{key}, pipeline: noPipeline, firstArrival: firstArrival, lastArrival: firstArrival}
 	g.traces = g.key[:]
 	return g
 }

@@ -128,6 +128,9 @@ func (x *explanation) agent() {
 	root := &b.spans[b.first]
 	f := x.add("agent", "")
 	switch {
+	case name == "":
+		f.How = "no span names an agent, and the root span has no name"
+		return
 	case root.AgentName == name:
 		f.from(x.source(root, convention.FieldAgent))
 		return
@@ -428,6 +431,8 @@ func (x *explanation) tools() {
 		switch {
 		case s.Failure == convention.FailurePaused:
 			f.How, field = "asked for, not executed: it waits for an approval", convention.FieldFailure
+		case b.refused(i) != nil:
+			f.How, field, s = "asked for, not executed: a person refused it", convention.FieldFailure, b.refused(i)
 		case s.ClientSide:
 			f.How, field = "asked for, not executed: it is the caller's to call", convention.FieldClientSide
 		}

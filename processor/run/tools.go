@@ -24,7 +24,7 @@ func (b *assembly) tools() {
 		if s.Failure == convention.FailurePaused || s.ClientSide {
 			continue // it waits for an approval or for the caller: asked for, not executed
 		}
-		if b.replayed(i) {
+		if b.refused(i) != nil || b.replayed(i) {
 			continue
 		}
 		call := ToolCall{
@@ -88,6 +88,17 @@ func (b *assembly) tools() {
 			r.ToolsOffered = &v
 		}
 	}
+}
+
+// refused is the wait for a person below a tool span that ended with a no, so
+// that the call was not executed; nil where there is none.
+func (b *assembly) refused(i int32) *span {
+	for c := b.spans[i].child; c >= 0; c = b.spans[c].next {
+		if s := &b.spans[c]; s.WaitsForPerson && s.Failure == convention.FailureCancelled {
+			return s
+		}
+	}
+	return nil
 }
 
 // execution is the failed step below a tool span that executed its call, for

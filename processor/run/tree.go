@@ -257,6 +257,43 @@ func (t *tree) confirm() {
 	}
 }
 
+// supplement gives spans what log records tell of them. A record that names a
+// call or a response is about the span that has it, whatever span it hangs on.
+func (t *tree) supplement() {
+	var calls, responses map[uint64]int32
+	for _, n := range t.order {
+		note := &t.spans[n]
+		if note.Kind != convention.Note {
+			continue
+		}
+		if calls == nil {
+			calls, responses = map[uint64]int32{}, map[uint64]int32{}
+			for _, i := range t.order {
+				switch s := &t.spans[i]; s.Kind {
+				case convention.Tool:
+					if _, ok := calls[s.CallID]; !ok {
+						calls[s.CallID] = i
+					}
+				case convention.Model:
+					if _, ok := responses[s.ResponseID]; !ok {
+						responses[s.ResponseID] = i
+					}
+				}
+			}
+		}
+		about := note.parent
+		if i, ok := calls[note.CallID]; ok && note.CallID != 0 {
+			about = i
+		}
+		if i, ok := responses[note.ResponseID]; ok && note.ResponseID != 0 {
+			about = i
+		}
+		if about >= 0 && t.spans[about].IsAI() {
+			t.spans[about].Supplement(&note.Facts)
+		}
+	}
+}
+
 // findRoots makes a candidate of each root: for each topmost agent that agent,
 // or the topmost chain above it that does AI work of its own outside every
 // agent; and the topmost chains with AI work but no agent. Without any of
