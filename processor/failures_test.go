@@ -728,3 +728,40 @@ func TestSummaryTellsOfFailures(t *testing.T) {
 		t.Errorf("a later summary says it again: %+v", s)
 	}
 }
+
+// derive --why names the calls and fields that a verdict goes by.
+func TestWhyOfFailures(t *testing.T) {
+	d := openInferenceDialect
+	explainer := NewExplainer()
+	judged, _ := DeriveSources(parseFiles(t, failureFile), func(e *Engine) {
+		for _, td := range d.batches(d.spans(t, story{6, `
+			deploy {"env":"prod"} ` + forbidden + `
+			deploy {"env":"prod"} ` + forbidden + `
+			read_file {"path":"/app/.env"} ! permission denied
+			refund_order {"id":"A-1"} -> {"refund":1}
+			refund_order {"id":"A-1"} -> {"refund":1}
+			deploy {"env":"stage"} ` + forbidden + `
+			escalate_to_human {"blocker":"403","evidence":"log","progress":"built"} -> ok`, true, true}), 1000) {
+			explainer.Traces(td)
+			e.Consume(td, 0)
+		}
+	})
+	got := map[string]string{}
+	for _, f := range explainer.Why(&judged[0]) {
+		got[f.Name] = fmt.Sprint(f.Value, "; ", f.How)
+	}
+	for name, parts := range map[string][]string{
+		"first_wrong":            {"deploy: auth", "step 2 ", "0602030000000000"},
+		"blocker":                {"deploy: auth", "2 model and tool calls for $0.000042"},
+		"slos.retry_discipline":  {"bad (retried_refusal)", "deploy auth permanent, deploy auth permanent, read_file auth permanent"},
+		"slos.duplicate_effects": {"bad (duplicate_effect)", "refund_order 1 too many"},
+		"slos.handoff":           {"bad (ticket_incomplete)", "escalate_to_human lacks help_needed, verified"},
+		"slos.forbidden_actions": {"bad (forbidden_after_blocker)", "read_file [06"},
+	} {
+		for _, part := range parts {
+			if !strings.Contains(got[name], part) {
+				t.Errorf("%s: %s; it should say %s", name, got[name], part)
+			}
+		}
+	}
+}

@@ -193,6 +193,7 @@ func (x *Explainer) Why(j *Judged) Why {
 		}
 	}
 	out = append(out, x.evaluations(j)...)
+	out = append(out, failureFacts(j)...)
 	return append(out, verdicts(j)...)
 }
 
@@ -453,7 +454,14 @@ var decidedBy = map[string]string{
 	"tool_free":   "outcome, tool_calls, retrievals",
 	"no_progress": "tool_calls (name, arguments and result of each), outcome",
 	"abstention":  "outcome, evaluations",
-	"custom":      "whatever its expression names",
+
+	"retry_discipline":    "tool_calls (name, arguments, failure and time of each)",
+	"duplicate_effects":   "tool_calls (name, arguments and tool call id of those that succeeded)",
+	"stuck_after_blocker": "blocker, outcome, cost_usd",
+	"handoff":             "outcome, tool_calls (arguments of the hand-over)",
+	"forbidden_actions":   "tool_calls (name and arguments of each)",
+
+	"custom": "whatever its expression names",
 }
 
 // verdictFrom says which facts a verdict follows from.
@@ -505,6 +513,9 @@ func verdicts(j *Judged) (out []WhyFact) {
 		for i := range j.File.SLOs {
 			if o := &j.File.SLOs[i]; o.Name == r.SLO {
 				f.How = verdictFrom(o, &r)
+				if detail := failureDetail(j.File, o, j.Run); detail != "" {
+					f.How += "; " + detail
+				}
 			}
 		}
 		out = append(out, f)

@@ -41,6 +41,17 @@ func forbiddenActions(o *slo.Objective, s *subject) Result {
 	return goodRun().count(0)
 }
 
+// Forbidden are the calls of a run that an action names, those within max_calls
+// included, in order of start.
+func Forbidden(o *slo.Objective, r *run.Run) (calls []*run.ToolCall) {
+	for i := range r.Tools {
+		if isForbidden(o, &r.Tools[i]) {
+			calls = append(calls, &r.Tools[i])
+		}
+	}
+	return calls
+}
+
 // forbids says whether the call is such an action; not known where that hinges
 // on arguments that are not captured.
 func forbids(a *slo.Action, t *run.ToolCall) (found, known bool) {

@@ -47,6 +47,22 @@ func handoff(o *slo.Objective, s *subject) Result {
 	return goodRun().count(said)
 }
 
+// TicketLacks names the hand-over tool that the run called last, "" where it
+// called none, and the fields that its ticket lacks for certain.
+func TicketLacks(o *slo.Objective, r *run.Run) (tool string, fields []string) {
+	s := subject{Run: r}
+	t := s.ticket(o)
+	if t == nil {
+		return "", nil
+	}
+	for i := range o.Fields {
+		if found, known := t.Found(o.Fields[i].Question()); known && found == 0 {
+			fields = append(fields, o.Fields[i].Name)
+		}
+	}
+	return t.Name, fields
+}
+
 // ticket is the call that handed the run over: the last one that succeeded.
 func (s *subject) ticket(o *slo.Objective) *run.ToolCall {
 	for i := len(s.Tools) - 1; i >= 0; i-- {
