@@ -765,3 +765,64 @@ func TestWhyOfFailures(t *testing.T) {
 		}
 	}
 }
+
+// again copies the spans below the root, under new ids and a second later, as an
+// engine does that replays a run.
+func again(spans []ptrace.Span) []ptrace.Span {
+	out := slices.Clone(spans)
+	for _, s := range spans[1:] {
+		c := ptrace.NewSpan()
+		s.CopyTo(c)
+		id := c.SpanID()
+		id[7] = 1
+		c.SetSpanID(id)
+		c.SetStartTimestamp(c.StartTimestamp() + 1e9)
+		c.SetEndTimestamp(c.EndTimestamp() + 1e9)
+		out = append(out, c)
+	}
+	out[0].SetEndTimestamp(out[0].EndTimestamp() + 1e9)
+	return out
+}
+
+// A replay reports a call again, and takes no second effect. Where nothing but
+// the tool call id says so, it may be a second execution as well.
+func TestReplaysAreNoSecondEffect(t *testing.T) {
+	once := story{7, `
+		refund_order id=c1 {"id":"A-1"} -> {"refund":1}
+		answer`, true, true}
+	for _, c := range []struct {
+		dialect dialect
+		change  func(s ptrace.Span)
+		want    string
+	}{
+		{otelDialect, nil, "good"}, // the replies say that they are the same
+		{vercelDialect, nil, "good"},
+		{openInferenceDialect, nil, "unknown maybe_replayed"}, // replies have no ids
+		{otelDialect, func(s ptrace.Span) { s.Attributes().Remove("gen_ai.response.id") }, "unknown maybe_replayed"},
+		{otelDialect, func(s ptrace.Span) { s.Attributes().Remove("gen_ai.tool.call.id") }, "unknown maybe_replayed"},
+		{otelDialect, func(s ptrace.Span) {
+			s.Attributes().Remove("gen_ai.tool.call.id")
+			s.Attributes().Remove("gen_ai.response.id")
+		}, "bad duplicate_effect"}, // nothing says that they are one
+		{openInferenceDialect, func(s ptrace.Span) { // a second execution has another result
+			if s.SpanID()[7] == 1 {
+				s.Attributes().PutStr("output.value", `{"refund":2}`)
+			}
+		}, "bad duplicate_effect"},
+	} {
+		spans := again(c.dialect.spans(t, once))
+		for _, s := range spans {
+			if _, tool := s.Attributes().Get("output.value"); c.change != nil && (tool || c.dialect.name != "openinference") {
+				c.change(s)
+			}
+		}
+		judged, _ := Derive(parseFiles(t, failureFile), func(e *Engine) {
+			for _, td := range c.dialect.batches(spans, 1000) {
+				e.Consume(td, 0)
+			}
+		})
+		if got := said(judged[0].Report(), "duplicate_effects"); len(judged) != 1 || got != c.want {
+			t.Errorf("%s: %s of %d runs, want %s", c.dialect.name, got, len(judged), c.want)
+		}
+	}
+}

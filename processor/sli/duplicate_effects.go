@@ -109,35 +109,43 @@ func (e *effects) compare(ofTool []*run.ToolCall, question uint32) {
 		}
 	}
 	slices.SortStableFunc(known, func(a, b identified) int {
-		return cmp.Or(compareBools(a.byKey, b.byKey), cmp.Compare(a.effect, b.effect), cmp.Compare(a.CallID, b.CallID))
+		return cmp.Or(compareBools(a.byKey, b.byKey), cmp.Compare(a.effect, b.effect))
 	})
 	for same := range groups(known, func(a, b identified) bool { return a.byKey == b.byKey && a.effect == b.effect }) {
 		e.count(same)
 	}
 }
 
-// count counts the calls of one effect. Reports with one tool call id are of
-// one call, or of one that was executed again: the latter when their results
-// differ, when different replies of the model asked for them, or when they are
-// in different traces, as a resumed run's are. Else nobody can tell a replay
-// from a second execution.
+// count counts the calls of one effect. Reports with one tool call id, or asked
+// for by a reply that is reported twice itself, are of one call, or of one that
+// was executed again: the latter when their results differ, when different
+// replies of the model asked for them, or when they are in different traces, as
+// a resumed run's are. Else nobody can tell a replay from a second execution.
 func (e *effects) count(same []identified) {
 	executed := 0
-	for ofCall := range groups(same, func(a, b identified) bool { return a.CallID != 0 && a.CallID == b.CallID }) {
-		executed++
-		for i, t := range ofCall[1:] {
-			again := true
-			for _, before := range ofCall[max(i+1-inOneBreath, 0) : i+1] {
-				again = again && executedAgain(before.ToolCall, t.ToolCall)
+	for i, t := range same {
+		again := true
+		for _, before := range same[max(i-inOneBreath, 0):i] {
+			if oneAsk(before.ToolCall, t.ToolCall) && !executedAgain(before.ToolCall, t.ToolCall) {
+				again = false
+				break
 			}
-			if again {
-				executed++
-			} else {
-				e.replayed = true
-			}
+		}
+		if again {
+			executed++
+		} else {
+			e.replayed = true
 		}
 	}
 	e.twice += max(executed-1, 0)
+}
+
+// oneAsk says whether the model may have asked for both with one tool call.
+func oneAsk(a, b *run.ToolCall) bool {
+	if a.CallID != 0 || b.CallID != 0 {
+		return a.CallID == b.CallID
+	}
+	return a.Response != 0 && a.Response == b.Response && a.Message != b.Message
 }
 
 func executedAgain(a, b *run.ToolCall) bool {

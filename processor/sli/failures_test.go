@@ -138,6 +138,8 @@ func init() {
 		{name: "the same idempotency key twice is bad, whatever the arguments", run: ended(slo.Answered, calling(keyed(5, refund), keyed(5, tool("refund_order", 2, 2)))), want: slo.Bad, reason: "duplicate_effect", value: 1},
 		{name: "different keys are different effects", run: ended(slo.Answered, calling(keyed(5, refund), keyed(7, refund))), want: slo.Good, value: 0},
 		{name: "one call id twice, everything the same: a replay or a second execution, unknown", run: ended(slo.Answered, calling(withID(8, refund), withID(8, refund))), want: slo.Unknown, reason: "maybe_replayed", value: none},
+		{name: "no ids, asked for by a reply that is reported twice: unknown", run: ended(slo.Answered, calling(askedBy(1, inMessage(3, refund)), askedBy(1, inMessage(4, refund)))), want: slo.Unknown, reason: "maybe_replayed", value: none},
+		{name: "no ids, asked for twice by one reply: two effects", run: ended(slo.Answered, calling(askedBy(1, inMessage(3, refund)), askedBy(1, inMessage(3, refund)))), want: slo.Bad, reason: "duplicate_effect", value: 1},
 		{name: "… asked for by two different replies: two effects", run: ended(slo.Answered, calling(askedBy(1, withID(8, refund)), askedBy(2, withID(8, refund)))), want: slo.Bad, reason: "duplicate_effect", value: 1},
 		{name: "… with different results: executed twice", run: ended(slo.Answered, calling(withID(8, refund), withID(8, tool("refund_order", 1, 3)))), want: slo.Bad, reason: "duplicate_effect", value: 1},
 		{name: "… in the trace of the resumed run: executed twice", run: ended(slo.Answered, calling(withID(8, refund), inTrace(1, withID(8, refund)))), want: slo.Bad, reason: "duplicate_effect", value: 1},
