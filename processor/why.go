@@ -455,6 +455,7 @@ var decidedBy = map[string]string{
 	"no_progress": "tool_calls (name, arguments and result of each), outcome",
 	"abstention":  "outcome, evaluations",
 
+	"abandoned_spend":     "outcome, duration_seconds, and the calls after the caller left or the deadline passed",
 	"retry_discipline":    "tool_calls (name, arguments, failure and time of each)",
 	"duplicate_effects":   "tool_calls (name, arguments and tool call id of those that succeeded)",
 	"stuck_after_blocker": "blocker, outcome, cost_usd",
@@ -469,10 +470,7 @@ func verdictFrom(o *slo.Objective, r *sli.Result) string {
 	if r.Steps != nil {
 		return stepsFrom(o, r.Steps)
 	}
-	how := ""
-	if facts, ok := decidedBy[o.SLI]; ok {
-		how = "from " + facts
-	}
+	how := "from " + cmp.Or(decidedBy[o.SLI], "the facts above")
 	for i := range o.Evaluations {
 		how += [...]string{" named ", ", "}[bit(i > 0)] + o.Evaluations[i].Name
 	}
@@ -484,7 +482,7 @@ func verdictFrom(o *slo.Objective, r *sli.Result) string {
 			}
 		}
 	}
-	return strings.TrimPrefix(how, "; ")
+	return how
 }
 
 // stepsFrom lists the steps that an SLO of steps counts, alike ones together.
