@@ -138,8 +138,9 @@ type Facts struct {
 	// Model calls, and usage that agents repeat.
 	ModelName string
 	// Requested and Provider tell apart models as they were asked for and their
-	// providers within one run; 0 not said.
-	Requested, Provider uint16
+	// providers within one run: hashes so short that one pair in 255 is taken for
+	// the same; 0 not said.
+	Requested, Provider uint8
 	ResponseID          uint64 // hash; 0 none. Two spans with the same one are the same call.
 	Usage               Usage
 	// Lifetime: Usage is a total over the agent object's whole life and must not be used.

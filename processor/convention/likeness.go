@@ -21,7 +21,7 @@ type Likeness struct {
 	Sentence, Query uint32
 	// Words has a bit for each word of the texts that Sentence leaves out.
 	Words uint64
-	// Result is of the result, as Args.
+	// Result is of the result without generated members and times of the call.
 	Result uint32
 	// Substance says how much the result tells.
 	Substance Substance
@@ -57,7 +57,7 @@ func (f *Facts) likeArgs(s string) {
 	if !f.likens() {
 		return
 	}
-	l := liken{start: f.Start}
+	l := liken{start: f.Start, members: &f.reading.members, words: true}
 	h, ok := l.captured(s)
 	if !ok {
 		f.Like.Args = short(f.ArgsHash)
@@ -68,7 +68,7 @@ func (f *Facts) likeArgs(s string) {
 		f.Like.Query = short(h.query)
 	}
 	if l.sentences {
-		f.Like.Sentence, f.Like.Words = short(h.sentence), l.words
+		f.Like.Sentence, f.Like.Words = short(h.sentence), l.bits
 	}
 }
 
@@ -76,7 +76,7 @@ func (f *Facts) likeResult(s string) {
 	if !f.likens() {
 		return
 	}
-	l := liken{start: f.Start}
+	l := liken{start: f.Start, members: &f.reading.members}
 	h, ok := l.captured(s)
 	if !ok {
 		f.Like.Result, f.Like.Substance = short(f.ResultHash), Content
@@ -106,8 +106,10 @@ func short(h uint64) uint32 { return uint32(h>>32) | 1 }
 // liken reads one captured value.
 type liken struct {
 	start     uint64 // of the span, Unix nanoseconds
-	words     uint64
-	telling   int // bytes of text that says something
+	members   *memberNames
+	words     bool   // read texts word by word, else as they are
+	bits      uint64 // of the words
+	telling   int    // bytes of text that says something
 	sentences bool
 	queries   bool
 }
@@ -234,10 +236,10 @@ func (l *liken) object(s string, i, depth int) (likes, int) {
 		if h, i = l.json(s, i+1, depth+1); i < 0 || i >= len(s) {
 			return likes{}, -1
 		}
-		if generated(raw) {
+		key := hashString(raw, escaped)
+		if l.members.generated(raw, key) {
 			*l = before
 		} else {
-			key := hashString(raw, escaped)
 			sum = sum.add(likes{mix(key, h.loose), mix(key, h.sentence), mix(key, h.query)})
 		}
 		if s[i] == '}' {
@@ -248,6 +250,22 @@ func (l *liken) object(s string, i, depth int) (likes, int) {
 		}
 		i = skipSpace(s, i+1)
 	}
+}
+
+// memberNames remembers what is known of members' names: they are the same in call
+// after call. An entry is the hash of a name, its lowest bit whether it is of a
+// generated member.
+type memberNames [64]uint64
+
+func (m *memberNames) generated(key string, hash uint64) bool {
+	e := &m[hash>>8%uint64(len(m))]
+	if *e>>1 != hash>>1 || *e == 0 {
+		*e = hash &^ 1
+		if generated(key) {
+			*e |= 1
+		}
+	}
+	return *e&1 != 0
 }
 
 // generated says whether a member is made anew for each call, whatever the call
@@ -298,32 +316,35 @@ func (l *liken) now(t uint64) bool {
 // in other words, rather than a name.
 const minWords = 3
 
-// text reads a text. Letter case, white space and a full stop do not matter to
-// it. Names, numbers and addresses in it are what it is about; the other words
-// are how it says so.
+// text reads a text. Of arguments, letter case, white space and a full stop do
+// not matter. Names, numbers and addresses in it are what it is about; the other
+// words are how it says so.
 func (l *liken) text(s string) likes {
 	if len(s) >= len("2006-01-02T15:04:05") && len(s) <= 35 && digit(s[0]) && s[4] == '-' && l.now(point(s)) {
 		return alike(seedNumber)
 	}
-	s = strings.TrimRight(strings.TrimSpace(s), ".!?")
-	if !tellsNothing(s) && !numeric(s) {
-		l.telling += len(s)
+	if !l.words {
+		if !tellsNothing(s) {
+			l.telling += len(s)
+		}
+		return alike(hashText(s))
 	}
-	x := words64{hash: fnvSeed}
+	s = strings.TrimRight(strings.TrimSpace(s), ".!?")
+	x := wording{hash: fnvSeed}
 	for i := 0; i < len(s); {
-		if c := s[i]; c <= ' ' {
+		switch c := s[i]; {
+		case classes[c]&isWord != 0:
+			i = x.word(s, i)
+		case c <= ' ':
 			for i++; i < len(s) && s[i] <= ' '; i++ {
 			}
 			x.hash = fnv(x.hash, ' ')
-			continue
-		} else if !wordByte(c) {
+		default:
 			x.hash = fnv(x.hash, c)
 			i++
-			continue
 		}
-		i = x.word(s, i)
 	}
-	h := alike(mix(x.hash, uint64(len(s)>>20)))
+	h := alike(x.hash)
 	if x.words > 0 {
 		l.queries = true
 		h.query = mix(seedTrue, x.things)
@@ -331,13 +352,13 @@ func (l *liken) text(s string) likes {
 	if x.words >= minWords {
 		l.sentences = true
 		h.sentence = mix(seedTrue, x.things+x.names)
-		l.words |= x.bits
+		l.bits |= x.bits
 	}
 	return h
 }
 
-// words64 is what the words of one text add up to.
-type words64 struct {
+// wording is what the words of one text add up to.
+type wording struct {
 	hash   uint64 // of the folded text
 	words  int
 	bits   uint64 // of the words that mean something
@@ -346,28 +367,22 @@ type words64 struct {
 }
 
 // word reads the word at s[i] and gives the index behind it.
-func (x *words64) word(s string, i int) int {
+func (x *wording) word(s string, i int) int {
 	start, h, before := i, uint64(fnvSeed), uint64(fnvSeed)
-	thing, capitals := false, 0
+	class, capitals := byte(0), 0
 	for ; i < len(s); i++ {
-		c := s[i]
-		if !wordByte(c) {
-			// Inside a word these make it an id or an address.
-			if c != '-' && c != '_' && c != '.' && c != '/' && c != '@' && c != ':' && c != '\'' || i+1 == len(s) || !wordByte(s[i+1]) {
-				break
-			}
-			thing = thing || c != '-' && c != '\''
+		c := classes[s[i]]
+		if c&isWord == 0 && (c&isJoint == 0 || i+1 == len(s) || classes[s[i+1]]&isWord == 0) {
+			break
 		}
-		thing = thing || digit(c)
-		if c >= 'A' && c <= 'Z' {
-			capitals++
-		}
-		before, h = h, fnv(h, fold[c])
-		x.hash = fnv(x.hash, fold[c])
+		class |= c
+		capitals += int(c & isCapital)
+		before, h = h, fnv(h, fold[s[i]])
 	}
 	n := i - start
+	x.hash = mix(x.hash, h)
 	switch {
-	case thing:
+	case class&isThing != 0:
 		x.things += mix(h, uint64(n))
 	case capitals > 0 && (x.words > 0 || capitals > 1):
 		x.words++
@@ -388,7 +403,34 @@ const fnvSeed = 14695981039346656037
 
 func fnv(h uint64, c byte) uint64 { return (h ^ uint64(c)) * 1099511628211 }
 
-func wordByte(c byte) bool { return letter(c) || digit(c) || c >= utf8.RuneSelf }
+// What a byte can be; isCapital is 1, to be counted.
+const (
+	isCapital = 1 << iota
+	isWord    // a letter or digit, or part of one
+	isJoint   // holds a word together when it stands inside
+	isThing   // makes a word a number, an id or an address
+)
+
+var classes = func() (t [256]byte) {
+	for i := range t {
+		c := byte(i)
+		switch {
+		case digit(c):
+			t[i] = isWord | isThing
+		case c >= 'A' && c <= 'Z':
+			t[i] = isWord | isCapital
+		case letter(c), c >= utf8.RuneSelf:
+			t[i] = isWord
+		}
+	}
+	for _, c := range []byte("-'") {
+		t[c] = isJoint
+	}
+	for _, c := range []byte("_./@:") {
+		t[c] = isJoint | isThing
+	}
+	return t
+}()
 
 // filler says whether a word is there for the sentence only.
 func filler(word string) bool {
@@ -415,6 +457,9 @@ func tellsNothing(s string) bool {
 	var buffer [24]byte
 	if len(s) > len(buffer) {
 		return false
+	}
+	if s = strings.TrimRight(strings.TrimSpace(s), ".!?"); numeric(s) {
+		return true
 	}
 	for i := 0; i < len(s); i++ {
 		if buffer[i] = fold[s[i]]; buffer[i] == '_' {
@@ -444,16 +489,16 @@ func errorHash(s string) uint64 {
 	}
 	sum := uint64(seedArray)
 	for i := 0; i < len(s); {
-		if !wordByte(s[i]) {
+		if classes[s[i]]&isWord == 0 {
 			i++
 			continue
 		}
-		h, thing := uint64(fnvSeed), false
-		for ; i < len(s) && (wordByte(s[i]) || s[i] == '-'); i++ {
-			thing = thing || digit(s[i])
+		h, class := uint64(fnvSeed), byte(0)
+		for ; i < len(s) && (classes[s[i]]&isWord != 0 || s[i] == '-'); i++ {
+			class |= classes[s[i]]
 			h = fnv(h, fold[s[i]])
 		}
-		if !thing {
+		if class&isThing == 0 {
 			sum = mix(sum, h)
 		}
 	}

@@ -46,11 +46,11 @@ func (f *Facts) readModelName(r *reading) {
 }
 
 // shortHash tells apart the few models and providers of one run; 0 of no text.
-func shortHash(s string) uint16 {
+func shortHash(s string) uint8 {
 	if s == "" {
 		return 0
 	}
-	return uint16(hashText(s)>>48) | 1
+	return uint8(hashText(s)>>32%255) + 1
 }
 
 func (f *Facts) readOffered(r *reading) {

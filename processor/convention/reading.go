@@ -25,6 +25,7 @@ type reading struct {
 
 	name     string // of the span
 	likeness bool   // asked for
+	members  memberNames
 	// proved: the counts themselves show that input leaves out cached tokens;
 	// they are added already.
 	proved bool

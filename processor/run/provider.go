@@ -30,33 +30,47 @@ func (b *assembly) providers() {
 		if !faulty(s) || s.faultBelow {
 			continue
 		}
-		r.Faults = append(r.Faults, ProviderFault{Model: s.ModelName, Fault: s.Fault, Start: s.Start, End: s.End})
-		if b.failedOver(i) {
-			r.Failovers++
+		x := ProviderFault{Model: s.ModelName, Fault: s.Fault, Start: s.Start, End: s.End}
+		if k := b.next(i); k >= 0 {
+			x.End = b.spans[k].Start // what passed before the next try was lost, too
+			if b.other(s, &b.spans[k]) {
+				r.Failovers++
+			}
 		}
+		r.Faults = append(r.Faults, x)
 		last = max(last, s.End)
 	}
 	r.EndedByProvider = r.Outcome == slo.Error && !b.wentOn(last)
 }
 
-// failedOver says whether the next model call of the same agent goes to another
-// model or provider.
-func (b *assembly) failedOver(i int32) bool {
+// next is the model call by which the same agent tries again: the next thing it
+// does, or -1.
+func (b *assembly) next(i int32) int32 {
 	s, owner := &b.spans[i], b.ancestor(i, convention.Agent)
 	for _, j := range b.this.members { // in order of start
-		next := &b.spans[j]
-		if next.Kind != convention.Model || next.judged || next.wraps || j == i || next.Start < s.End || b.ancestor(j, convention.Agent) != owner {
+		q := &b.spans[j]
+		if j == i || q.judged || q.Start < s.End || b.ancestor(j, convention.Agent) != owner {
 			continue
 		}
 		switch {
-		case s.Provider != 0 && next.Provider != 0 && s.Provider != next.Provider:
-			return true
-		case s.Requested != 0 && next.Requested != 0:
-			return s.Requested != next.Requested
+		case q.Kind == convention.Tool, q.Kind == convention.Retrieval:
+			return -1
+		case q.Kind == convention.Model && !q.wraps:
+			return j
 		}
-		return s.ModelName != "" && next.ModelName != "" && !slo.SameModel(s.ModelName, next.ModelName)
 	}
-	return false
+	return -1
+}
+
+// other says whether the second call asks another model or provider.
+func (b *assembly) other(first, second *span) bool {
+	switch {
+	case first.Provider != 0 && second.Provider != 0 && first.Provider != second.Provider:
+		return true
+	case first.Requested != 0 && second.Requested != 0:
+		return first.Requested != second.Requested
+	}
+	return first.ModelName != "" && second.ModelName != "" && !slo.SameModel(first.ModelName, second.ModelName)
 }
 
 // wentOn says whether the run did anything after that time: a tool call, or a

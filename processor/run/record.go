@@ -247,7 +247,7 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 		b = g.appendMessages(b, f, in)
 	}
 	if flags&fRequested != 0 {
-		b = binary.LittleEndian.AppendUint32(b, uint32(f.Requested)<<16|uint32(f.Provider))
+		b = append(b, f.Requested, f.Provider)
 	}
 	if flags&fFault != 0 {
 		b = append(b, byte(f.Fault))
@@ -565,8 +565,7 @@ func (g *group) decode(spans []span) ([]span, bool) {
 			r.messages(&s.Facts, str)
 		}
 		if has(fRequested) {
-			asked := r.u32()
-			s.Requested, s.Provider = uint16(asked>>16), uint16(asked)
+			s.Requested, s.Provider = r.byte(), r.byte()
 		}
 		if has(fFault) {
 			s.Fault = convention.ProviderFault(min(r.byte(), byte(convention.Unavailable)))

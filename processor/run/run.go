@@ -112,7 +112,8 @@ type ModelUsage struct {
 	CostUSD *float64 // explicit, or price × tokens; nil when not known
 }
 
-// ProviderFault is a model call that failed for trouble at its provider.
+// ProviderFault is a model call that failed for trouble at its provider, from
+// its start to its end, or to the start of the next try.
 type ProviderFault struct {
 	Model      string
 	Fault      convention.ProviderFault

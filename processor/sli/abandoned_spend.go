@@ -122,7 +122,7 @@ func (s *subject) spentAfter(at uint64) (x spent) {
 		}
 	}
 	for i := range s.Tools {
-		if t := &s.Tools[i]; t.Role != run.NotCounted {
+		if t := &s.Tools[i]; t.Role != run.NotCounted && t.Role != run.Answer {
 			add(t.Name, t.Start, t.End)
 		}
 	}
