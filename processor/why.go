@@ -453,7 +453,9 @@ var decidedBy = map[string]string{
 	"cost":        "cost_usd, outcome",
 	"tool_free":   "outcome, tool_calls, retrievals",
 	"no_progress": "tool_calls (name, arguments and result of each), outcome",
-	"abstention":  "outcome, evaluations",
+	"abstention":  "outcome",
+
+	"abandoned_spend": "when the caller left or the deadline passed, and the start times of model and tool calls",
 
 	"abandoned_spend":     "outcome, duration_seconds, and the calls after the caller left or the deadline passed",
 	"retry_discipline":    "tool_calls (name, arguments, failure and time of each)",
@@ -511,8 +513,10 @@ func verdicts(j *Judged) (out []WhyFact) {
 		for i := range j.File.SLOs {
 			if o := &j.File.SLOs[i]; o.Name == r.SLO {
 				f.How = verdictFrom(o, &r)
-				if detail := failureDetail(j.File, o, j.Run); detail != "" {
-					f.How += "; " + detail
+				for _, detail := range []string{failureDetail(j.File, o, j.Run), spendDetail(j.File, o, j.Run), providerDetail(o, j.Run)} {
+					if detail != "" {
+						f.How += "; " + detail
+					}
 				}
 			}
 		}

@@ -50,6 +50,23 @@ func Wasted(f *slo.File, r *run.Run) (all []Waste) {
 	return all
 }
 
+// Circling says for which reason a no_progress SLO finds that the run went in
+// circles, and the places in Run.Tools of the calls that brought nothing; "" when
+// it does not.
+func Circling(f *slo.File, o *slo.Objective, r *run.Run) (reason string, calls []int) {
+	s := subject{Run: r, file: f}
+	x := s.repeats(o)
+	return x.pattern, x.wasted
+}
+
+// Abandoned is when, in Unix nanoseconds, an abandoned_spend SLO finds that
+// nobody waited for the run any more, and why; 0 when that is not said.
+func Abandoned(f *slo.File, o *slo.Objective, r *run.Run) (at uint64, reason string) {
+	s := subject{Run: r, file: f}
+	a, _ := s.abandoned(o.Deadline)
+	return a.at, a.reason
+}
+
 // first is the file's first SLO of that kind which is about the run's agent.
 func (s *subject) first(kind string, suits func(*slo.Objective) bool) *slo.Objective {
 	for i := range s.file.SLOs {
