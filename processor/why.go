@@ -455,8 +455,6 @@ var decidedBy = map[string]string{
 	"no_progress": "tool_calls (name, arguments and result of each), outcome",
 	"abstention":  "outcome",
 
-	"abandoned_spend": "when the caller left or the deadline passed, and the start times of model and tool calls",
-
 	"abandoned_spend":     "outcome, duration_seconds, and the calls after the caller left or the deadline passed",
 	"retry_discipline":    "tool_calls (name, arguments, failure and time of each)",
 	"duplicate_effects":   "tool_calls (name, arguments and tool call id of those that succeeded)",
