@@ -20,7 +20,7 @@ var emitters = []string{
 	"CrewAI, by OpenLLMetry", "CrewAI, by OpenInference",
 	"OpenAI Agents SDK, by OpenLLMetry", "OpenAI Agents SDK, by Logfire", "OpenAI Agents SDK, by ADOT",
 	"smolagents", "LangGraph, by OpenLLMetry", "Mastra", "MLflow",
-	"Claude Code", "Claude API and SDK", "Codex", "Gemini CLI", "MCP client and server", "any-agent and openlit",
+	"Claude Code", "Claude API and SDK", "Codex", "Copilot CLI", "Gemini CLI", "MCP client and server", "any-agent and openlit",
 }
 
 func TestEmitters(t *testing.T) {

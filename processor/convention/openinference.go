@@ -3,6 +3,7 @@ package convention
 import (
 	"strings"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
@@ -39,6 +40,7 @@ var openInferenceVocabulary = vocabulary{
 		{"tool_call.id", slotCallID, 1},
 		{"input.value", slotArgs, 0},
 		{"output.value", slotResult, 0},
+		{"tool.parameters", slotParameters, 0},
 	},
 	prefixes: []prefix{
 		{"llm.output_messages.", readOutputMessage},
@@ -65,12 +67,34 @@ func readOpenInference(r *reading, f *Facts, s ptrace.Span) {
 	if v, ok := r.from(openInference, slotMaxSteps); ok && f.Kind == Agent {
 		f.MaxSteps = max(count(v), 0)
 	}
+	if v, ok := r.from(openInference, slotParameters); ok && f.Kind == Tool && !f.HasArgs && !(v.Type() == pcommon.ValueTypeStr && schema(v.Str())) {
+		f.setArgs(v) // in some packages; in others it is the tool's schema
+	}
 	if f.Kind == Retrieval && f.Documents == Unknown {
 		// A retriever that found nothing has no numbered documents.
 		if out := r.textFrom(openInference, slotResult); out != "" && !redacted(out) {
 			f.Documents = documentsIn(out)
 		}
 	}
+}
+
+// schema says whether JSON is a schema of arguments and not the arguments: an
+// object schema, or an object of which every member is a schema.
+func schema(raw string) bool {
+	all := false
+	for m := membersOf(raw); m.next(); {
+		switch {
+		case m.key == "properties", m.key == "$schema":
+			return true
+		case m.key == "type" && text(m.value) == "object":
+			return true
+		case m.value[0] == '{' && member(m.value, "type") != "":
+			all = true
+		default:
+			return false
+		}
+	}
+	return all
 }
 
 // claudeQuery recognises the Claude Agent SDK's span by its name, where a

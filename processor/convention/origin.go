@@ -115,7 +115,7 @@ var fieldSlots = map[Field][]slot{
 	FieldToolsOffered: {slotTools, slotRequest},
 	FieldTool:         {slotToolName},
 	FieldCallID:       {slotCallID},
-	FieldArgs:         {slotArgs},
+	FieldArgs:         {slotArgs, slotParameters},
 	FieldResult:       {slotResult},
 	FieldFailure:      {slotErrorType, slotErrorText, slotLevel, slotState, slotToolStatus},
 	FieldDocuments:    {slotDocuments},

@@ -48,7 +48,8 @@ const (
 	slotResult
 	slotToolStatus
 	slotToolType
-	slotDeferral // a tool call put off until a person approves
+	slotParameters // of a tool: its arguments, or their schema
+	slotDeferral   // a tool call put off until a person approves
 	slotDocuments
 	slotTriggered // a guardrail refused
 	slotMaxSteps  // how many steps an agent may take

@@ -69,6 +69,7 @@ type tree struct {
 	list  []int32     // memory of the candidates' members
 	// evaluated: there are evaluators, and so there may be spans below them.
 	evaluated bool
+	noted     bool // there are log records that tell of spans
 	// lastOrphan is when the last AI span came that hangs on a missing parent and
 	// belongs to no run: whoever is above it may still be at work.
 	lastOrphan int64
@@ -232,12 +233,13 @@ func (t *tree) ancestor(i int32, kind convention.Kind) int32 {
 // confirm settles the spans that only their name speaks for: they are what
 // their name says if another span of the trace has that convention.
 func (t *tree) confirm() {
-	t.evaluated = false
+	t.evaluated, t.noted = false, false
 	tentative := false
 	for i := range t.spans {
 		s := &t.spans[i]
 		tentative = tentative || s.Tentative != convention.Other
 		t.evaluated = t.evaluated || s.Kind == convention.Evaluator
+		t.noted = t.noted || s.Kind == convention.Note
 	}
 	if !tentative {
 		return
@@ -260,26 +262,26 @@ func (t *tree) confirm() {
 // supplement gives spans what log records tell of them. A record that names a
 // call or a response is about the span that has it, whatever span it hangs on.
 func (t *tree) supplement() {
-	var calls, responses map[uint64]int32
+	if !t.noted {
+		return
+	}
+	calls, responses := map[uint64]int32{}, map[uint64]int32{}
+	for _, i := range t.order {
+		switch s := &t.spans[i]; s.Kind {
+		case convention.Tool:
+			if _, ok := calls[s.CallID]; !ok {
+				calls[s.CallID] = i
+			}
+		case convention.Model:
+			if _, ok := responses[s.ResponseID]; !ok {
+				responses[s.ResponseID] = i
+			}
+		}
+	}
 	for _, n := range t.order {
 		note := &t.spans[n]
 		if note.Kind != convention.Note {
 			continue
-		}
-		if calls == nil {
-			calls, responses = map[uint64]int32{}, map[uint64]int32{}
-			for _, i := range t.order {
-				switch s := &t.spans[i]; s.Kind {
-				case convention.Tool:
-					if _, ok := calls[s.CallID]; !ok {
-						calls[s.CallID] = i
-					}
-				case convention.Model:
-					if _, ok := responses[s.ResponseID]; !ok {
-						responses[s.ResponseID] = i
-					}
-				}
-			}
 		}
 		about := note.parent
 		if i, ok := calls[note.CallID]; ok && note.CallID != 0 {
