@@ -16,7 +16,8 @@ var voltAgentVocabulary = vocabulary{
 	scopes: []string{"@voltagent/*", "voltagent*"},
 	keys: []key{
 		{"entity.type", slotKind, 0},
-		{"entity.name", slotAgentName, 0},
+		{"subagent.name", slotAgentName, 0}, // entity.name is then its caller's
+		{"entity.name", slotAgentName, 1},
 		{"workflow.execution.id", slotRunID, 0},
 		{"voltagent.is_subagent", slotNested, 0},
 		{"voltagent.operation_id", slotMark, 0},

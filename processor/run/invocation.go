@@ -172,10 +172,31 @@ func (b *assembly) invocation(w *work) Invocation {
 		v.Seconds = float64(total-min(union(w.waits), total)) / 1e9
 	}
 	v.Outcome, v.Reason = b.endingOf(w)
+	if v.Outcome == slo.OutcomeUnknown {
+		v.Outcome, v.Reason = b.told(w, v.Reason)
+	}
 	if b.run.Outcome == slo.Cancelled && !endedWell(v.Outcome) && v.Outcome != slo.OutcomeUnknown && s.End >= b.lastEnd() {
 		v.Outcome, v.Reason = slo.Cancelled, "cut_short" // it was at work when the caller left
 	}
 	return v
+}
+
+// told is what the sub-agent's caller has of it, where its own spans do not say
+// how it ended: the tool that it worked for failed, or has a result.
+func (b *assembly) told(w *work, why string) (slo.Outcome, string) {
+	_, t := b.caller(w.spans[0])
+	if t < 0 {
+		return slo.OutcomeUnknown, why
+	}
+	switch tool := &b.spans[t]; {
+	case tool.Failure == convention.FailureCancelled:
+		return slo.Cancelled, "aborted"
+	case tool.Failed:
+		return slo.Error, "tool_error"
+	case tool.HasResult && !tool.ResultEmpty:
+		return slo.Answered, ""
+	}
+	return slo.OutcomeUnknown, why
 }
 
 func endedWell(o slo.Outcome) bool {
