@@ -44,6 +44,8 @@ var RunFields = []RunField{
 	{"run.ended_by_provider", "bool", "the run ended in an error of the provider"},
 	{"run.tool_calls", "int", "tool calls, failed ones included; answer and handoff tools excluded"},
 	{"run.failed_tool_calls", "int", "tool calls that failed"},
+	{"run.permanent_failures", "int", "failed tool calls of which no same call succeeded"},
+	{"run.first_wrong", "string", "the first step that went wrong: failed_call, failed_model_call, empty_retrieval, repeated_call; empty when none did"},
 	{"run.tools", "list(string)", "names of the tools called, in order, repeats included"},
 	{"run.last_tool", "string", "name of the last tool called, of any kind"},
 	{"run.retrievals", "int", "retrieval steps and calls of retrieval tools"},

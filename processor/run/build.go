@@ -94,6 +94,7 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 		b.invocations()
 	}
 	r.persistence()
+	b.firstWrong()
 	if a.handler.Marker != nil && b.file != nil && r.Outcome != slo.Lost {
 		if o, ok := a.handler.Marker(b.file, r); ok && markable(o, r.Outcome) {
 			r.Outcome, r.OutcomeReason = o, "marker"
@@ -101,7 +102,6 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 	}
 
 	b.blocker()
-	b.firstWrong()
 
 	if a.settings.Sources {
 		r.Sources = b.sources()

@@ -259,19 +259,21 @@ func TestFloatIsNearest(t *testing.T) {
 // documented type, and left out of a run that carries nothing.
 func TestVariablesCoverTheEnvironment(t *testing.T) {
 	full := ended(slo.Answered, costing(0.1), firstToken(0.5), retrieving(1), evaluated(score("tone", 0.5, 2), score("tone", 0.4, 1)),
-		calling(tool("search", 1, 1), failing(tool("lookup", 1, 1)), retrievalTool(false), as(run.Delegation, tool("ask_orders", 1, 1)), as(run.Answer, tool("send_reply", 1, 1))),
+		calling(tool("search", 1, 1), lasted(run.Permanent, failing(tool("lookup", 1, 1))), retrievalTool(false), as(run.Delegation, tool("ask_orders", 1, 1)), as(run.Answer, tool("send_reply", 1, 1))),
 		func(r *run.Run) {
 			r.Environment, r.ModelCalls = "prod", pointer(2)
 			r.Faults, r.Failovers, r.EndedByProvider = make([]run.ProviderFault, 3), 1, true
 			r.Models = []run.ModelUsage{{Model: "gpt-5"}}
 			r.Usage = convention.Usage{Input: 10, CachedInput: 4, CacheWrite: 1, Output: 5, Reasoning: 2}
 			r.Attributes = map[string]string{"app.tier": "gold"}
+			r.FirstWrong = &run.FirstWrong{What: run.FailedCall}
 		})
 	want := map[string]any{
 		"run.outcome": "answered", "run.agent": "triage", "run.agents": []string{"triage"}, "run.service": "support",
 		"run.environment": "prod", "run.duration_seconds": 1.0, "run.first_token_seconds": 0.5, "run.model_calls": int64(2),
 		"run.provider_faults": int64(3), "run.failovers": int64(1), "run.ended_by_provider": true,
 		"run.models": []string{"gpt-5"}, "run.tool_calls": int64(3), "run.failed_tool_calls": int64(1),
+		"run.permanent_failures": int64(1), "run.first_wrong": "failed_call",
 		"run.tools": []string{"search", "lookup", "search_docs", "ask_orders", "send_reply"}, "run.last_tool": "send_reply",
 		"run.retrievals": int64(2), "run.input_tokens": int64(10), "run.cached_input_tokens": int64(4),
 		"run.output_tokens": int64(5), "run.reasoning_tokens": int64(2), "run.total_tokens": int64(15),
@@ -301,7 +303,7 @@ func TestVariablesCoverTheEnvironment(t *testing.T) {
 			always = append(always, f.Name)
 		}
 	}
-	known := []string{"run.tool_calls", "run.failed_tool_calls", "run.tools", "run.last_tool", "run.retrievals", "run.evaluations"}
+	known := []string{"run.tool_calls", "run.failed_tool_calls", "run.permanent_failures", "run.first_wrong", "run.tools", "run.last_tool", "run.retrievals", "run.evaluations"}
 	if !slices.Equal(always, known) {
 		t.Errorf("a run that carries nothing has %v, should have %v", always, known)
 	}

@@ -73,7 +73,7 @@ func Variables(r *run.Run) map[string]any {
 }
 
 func toolVariables(v map[string]any, r *run.Run) {
-	var calls, failed int64
+	var calls, failed, permanent int64
 	retrievals, last := int64(len(r.Retrievals)), ""
 	names := make([]string, 0, len(r.Tools))
 	for i := range r.Tools {
@@ -87,10 +87,17 @@ func toolVariables(v map[string]any, r *run.Run) {
 			if t.Failed() {
 				failed++
 			}
+			if t.Persistence == run.Permanent {
+				permanent++
+			}
 		}
 	}
 	if calls > 0 || r.Unseen == 0 { // else nobody knows
-		v["run.tool_calls"], v["run.failed_tool_calls"] = calls, failed
+		v["run.tool_calls"], v["run.failed_tool_calls"], v["run.permanent_failures"] = calls, failed, permanent
+		v["run.first_wrong"] = ""
+		if r.FirstWrong != nil {
+			v["run.first_wrong"] = r.FirstWrong.What
+		}
 	}
 	v["run.tools"], v["run.last_tool"] = names, last
 	v["run.retrievals"] = retrievals
