@@ -1,6 +1,7 @@
 # Conveniences: what they do is what their one line says.
 GO ?= go
 REPETITIONS ?= 20
+FUZZ_TIME ?= 10m
 
 .PHONY: build test race lint e2e faults alert-quality alert-quality-all bench truth record record-frameworks fuzz
 
@@ -42,3 +43,7 @@ record: record-frameworks ## record the example agents and the frameworks of the
 
 record-frameworks: ## the frameworks alone; one in which nothing but times differs stays as it is
 	$(GO) run ./e2e/frameworks/record
+
+fuzz: ## raw OTLP bytes all the way to counters, then made spans in any order: FUZZ_TIME each
+	$(GO) test -run '^$$' -fuzz FuzzConsume -fuzztime $(FUZZ_TIME) -fuzzminimizetime 10x ./processor
+	$(GO) test -run '^$$' -fuzz FuzzSpans -fuzztime $(FUZZ_TIME) -fuzzminimizetime 10x ./processor
