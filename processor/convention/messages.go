@@ -85,6 +85,10 @@ func (r *reading) returnedCalls(prompt string, out []ReturnedCall) []ReturnedCal
 	if len(prompt) > 8*maxScan {
 		prompt = prompt[len(prompt)-8*maxScan:]
 	}
+	// Most prompts have no results: that is seen as fast as memory can be read.
+	if !strings.Contains(prompt, `_id"`) && !strings.Contains(prompt, `_response"`) && !strings.Contains(prompt, `CallId"`) {
+		return out
+	}
 	var list elements
 	if i := behindLastReply(prompt); i >= 0 {
 		list = elements{s: prompt, i: i}
@@ -113,24 +117,27 @@ func messagesIn(request string) string {
 // cannot stand in what somebody wrote.
 func behindLastReply(s string) int {
 	const word = `"assistant"`
-	for end := len(s); ; {
-		i := strings.LastIndex(s[:end], word)
+	last := -1
+	for at := 0; ; {
+		i := strings.Index(s[at:], word)
 		if i < 0 {
-			return -1
+			break
 		}
-		end = i
-		before := strings.TrimRight(s[:i], " \n\t\r")
-		if !strings.HasSuffix(before, ":") || !strings.HasSuffix(strings.TrimRight(before[:len(before)-1], " \n\t\r"), `"role"`) {
-			continue
+		before := trim(s[max(0, at+i-16) : at+i])
+		if at += i + len(word); strings.HasSuffix(before, ":") && strings.HasSuffix(trim(before[:len(before)-1]), `"role"`) {
+			last = at
 		}
-		rest := members{s: s, i: i + len(word)} // of that message
-		for rest.next() {
-		}
-		if i = skipSpace(s, rest.i); i < len(s) && s[i] == '}' {
-			return i + 1
-		}
+	}
+	if last < 0 {
 		return -1
 	}
+	rest := members{s: s, i: last} // of that message
+	for rest.next() {
+	}
+	if i := skipSpace(s, rest.i); i < len(s) && s[i] == '}' {
+		return i + 1
+	}
+	return -1
 }
 
 // returnedIn reads one message, or one part of it.
