@@ -446,6 +446,9 @@ var stories = []struct {
 	{name: "handed over with content not captured", bare: true, text: `
 		escalate_to_human ` + whole + ` -> ok`,
 		want: map[string]string{"handoff": "unknown content_not_captured"}},
+	{name: "handed over by one text without a name", text: `
+		escalate_to_human {"args":["it does not work"],"kwargs":{}} -> ok`,
+		want: map[string]string{"handoff": "unknown content_not_captured"}},
 	{name: "handed over too early", text: `
 		deploy {"env":"prod"} ` + timedOut + `
 		escalate_to_human ` + whole + ` -> ok

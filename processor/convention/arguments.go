@@ -13,6 +13,7 @@ import (
 type Arguments struct {
 	text  string // JSON, or what the emitter writes instead
 	whole bool   // they were read to the end: what is not there was not given
+	none  bool   // the tool was called without any
 }
 
 // maxArguments bounds how much of a call's arguments is looked at, in bytes.
@@ -47,7 +48,7 @@ func (f *Facts) Arguments() (Arguments, bool) {
 			text = converted
 		}
 	}
-	a := Arguments{text: text, whole: true}
+	a := Arguments{text: text, whole: true, none: f.ArgsEmpty}
 	if text != "" && (text[0] == '{' || text[0] == '[') {
 		a.whole = skipJSON(text) == len(text) // else it was cut
 	}
@@ -64,6 +65,22 @@ func skipJSON(text string) int {
 // Whole says whether the arguments were captured to their end, so that what is
 // not found in them was not given.
 func (a Arguments) Whole() bool { return a.whole }
+
+// Named says whether the arguments are told by their names. Some emitters write
+// a text, or a list of positional arguments: what is not found in these by its
+// name may be there all the same.
+func (a Arguments) Named() bool {
+	named := a.none
+	walkArguments(a.text, 0, func(name, _ string) bool {
+		switch name {
+		case "", "args", "kwargs", "input", "inputs", "input_str", "arguments", "sanitize_inputs_outputs", "metadata", "tags":
+		default:
+			named = true
+		}
+		return !named
+	})
+	return named
+}
 
 // FoldName is a name of an argument without its style: idempotencyKey,
 // Idempotency-Key and idempotency_key are one.

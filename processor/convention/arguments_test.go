@@ -86,6 +86,26 @@ func TestArgumentsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestArgumentsAreNamed(t *testing.T) {
+	for arguments, want := range map[string]bool{
+		`{"blocker":"503"}`:                      true,
+		`{}`:                                     true, // there are none
+		`{"args":[],"kwargs":{"blocker":"503"}}`: true,
+		`{"args":["503"],"kwargs":{}}`:           false,
+		`{"args":["503"],"sanitize_inputs_outputs":true,"kwargs":{}}`: false,
+		`{"args":[{"blocker":"503"}],"kwargs":{}}`:                    true,
+		`["503","log line"]`:                false,
+		`the API answers 503`:               false,
+		`{"input":"the API answers 503"}`:   false,
+		`{"input":"{\"blocker\":\"503\"}"}`: true,
+	} {
+		a, ok := toolSpan(t, arguments).Arguments()
+		if !ok || a.Named() != want {
+			t.Errorf("%s: captured %v, named %v, want %v", arguments, ok, a.Named(), want)
+		}
+	}
+}
+
 func TestArgumentsMatch(t *testing.T) {
 	key := regexp.MustCompile(`(?i)\.aws/credentials|C:\\keys`)
 	for arguments, want := range map[string]bool{

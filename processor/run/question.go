@@ -63,8 +63,8 @@ func (a *asks) find(f *convention.Facts) {
 		case slo.AskKey:
 			x.Hash, found = arguments.Hash(q.Names)
 		}
-		if !found && !arguments.Whole() {
-			continue // it may stand in what was cut off
+		if !found && (!arguments.Whole() || q.Kind != slo.AskPattern && !arguments.Named()) {
+			continue // it may stand in what was cut off, or without its name
 		}
 		if found {
 			x.Hash |= 1
