@@ -94,20 +94,40 @@ const qualityScrape = 30 * time.Second
 // Quality is what one set of rules does in a cell.
 type Quality struct {
 	Cell             Cell
-	Rules            string // agentslo or workbook
-	AtBudget, AtHalf FalsePages
+	Rules            string    // agentslo or workbook
+	AtBudget, AtHalf False     // pages
 	All, Half        Detection // at 100% and at 50% failing
+
+	// The following are of the generated rules only.
+	TicketsAtBudget, TicketsAtHalf False
+	Slow                           Detection // of a ticket, at [SlowBurn] times the budget
+	Recovery                       Recovery
 }
 
-// FalsePages counts pages, over all tiers, while the objective is met.
-type FalsePages struct {
-	Pages     int
+// False counts alerts of one severity, over all its tiers, while the objective
+// is met.
+type False struct {
+	Alerts    int
 	Months    float64 // of 30 days that were simulated
 	Low, High float64 // per month, 95% confidence
 }
 
 // PerMonth is the estimate, NaN if nothing was simulated.
-func (f FalsePages) PerMonth() float64 { return float64(f.Pages) / f.Months }
+func (f False) PerMonth() float64 { return float64(f.Alerts) / f.Months }
+
+// Recovery is what a person sees of one outage, from the page on: everything
+// fails for a while, and then half as much as tolerated.
+type Recovery struct {
+	Outage time.Duration
+	// Pages begun by one outage and the time after it, on average.
+	Pages float64
+	// Reset is the median time from the outage's end until nothing pages.
+	Reset time.Duration
+}
+
+// SlowBurn is how many times the budget the error ratio is for tickets: a fall
+// from 95% to 88% good. It spends a month's budget in 12.5 days.
+const SlowBurn = 2.4
 
 // Detection is the time from an incident's beginning to the first page, over
 // repetitions.
@@ -115,12 +135,10 @@ type Detection struct {
 	Failing           float64
 	Median, Low, High time.Duration // 95% confidence; Never where too many saw no page
 	Repetitions       int
-	Missed            int // repetitions without a page
-	// Pages begun in an incident, on average: more than one is flapping.
-	Pages float64
+	Missed            int // repetitions without an alert
 }
 
-// Never stands for no page within the simulated incident.
+// Never stands for no alert within the simulated incident.
 const Never = time.Duration(math.MaxInt64)
 
 // Meets says whether the estimates meet the bar.
@@ -199,30 +217,37 @@ var qualityEpoch = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 func (o QualityOptions) measure(ctx context.Context, c Cell, name string) (Quality, error) {
 	q := Quality{Cell: c, Rules: name}
 	var err error
-	if q.AtBudget, err = o.falsePages(ctx, c, name, c.budget()); err != nil {
+	own := name == agentsloRules // the rest of the bar is not the workbook's
+	if q.AtBudget, q.TicketsAtBudget, err = o.alarms(ctx, c, name, Scenario{ErrorRatio: c.budget()}, own); err != nil {
 		return q, err
 	}
-	if name == agentsloRules { // the bar is not the workbook's
-		if q.AtHalf, err = o.falsePages(ctx, c, name, c.budget()/2); err != nil {
+	if own {
+		if q.AtHalf, q.TicketsAtHalf, err = o.alarms(ctx, c, name, Scenario{ErrorRatio: c.budget() / 2}, own); err != nil {
+			return q, err
+		}
+		if q.Slow, err = o.detection(ctx, c, name, rules.SeverityTicket, SlowBurn*c.budget()); err != nil {
+			return q, err
+		}
+		if q.Recovery, err = o.recovery(ctx, c); err != nil {
 			return q, err
 		}
 	}
-	if q.All, err = o.detection(ctx, c, name, 1); err != nil {
+	if q.All, err = o.detection(ctx, c, name, rules.SeverityPage, 1); err != nil {
 		return q, err
 	}
-	q.Half, err = o.detection(ctx, c, name, 0.5)
+	q.Half, err = o.detection(ctx, c, name, rules.SeverityPage, 0.5)
 	return q, err
 }
 
-// pages are the page tiers of the rules that are measured.
-func pages(f *slo.File, name string) []rules.Group {
+// burnAlerts are the rules that are measured, with the tiers of these severities.
+func burnAlerts(f *slo.File, name string, severities ...string) []rules.Group {
 	groups := Workbook(f, &f.SLOs[0])
 	if name == agentsloRules {
 		groups = rules.Groups(&slo.Set{Files: []*slo.File{f}})
 	}
 	for i := range groups {
 		groups[i].Rules = slices.DeleteFunc(slices.Clone(groups[i].Rules), func(r rules.Rule) bool {
-			return r.Alert != "" && r.Labels["severity"] != rules.SeverityPage
+			return r.Alert != "" && (r.Alert == rules.AlertCoverageLow || r.Alert == rules.AlertNoData || !slices.Contains(severities, r.Labels["severity"]))
 		})
 	}
 	return groups
@@ -251,26 +276,28 @@ func (c crowd) Scrape(ctx context.Context, from, to time.Time, into *Storage) er
 
 func agentName(i int) string { return fmt.Sprintf("agent-%04d", i) }
 
-// simulate returns the pages of each repetition, overlapping tiers as one.
-func (o QualityOptions) simulate(ctx context.Context, c Cell, name string, repetitions int, length time.Duration, scenario func(i int) Scenario, until func(map[string][]Firing) bool) (map[string][]Firing, error) {
+// simulate returns what fired in all repetitions, a scenario each.
+func (o QualityOptions) simulate(ctx context.Context, c Cell, name string, severities []string, length time.Duration, scenarios []Scenario, until func([]Firing) bool) ([]Firing, error) {
 	f, err := qualityFile(c)
 	if err != nil {
 		return nil, err
 	}
 	var traffic crowd
-	for i := range repetitions {
-		traffic = append(traffic, scenario(i).traffic(f, &f.SLOs[0], agentName(i)))
+	for i, s := range scenarios {
+		s.PerHour, s.Start, s.Scrape = c.PerHour, qualityEpoch, qualityScrape
+		traffic = append(traffic, s.traffic(f, &f.SLOs[0], agentName(i)))
 	}
-	r := &Replay{Groups: pages(f, name), Traffic: traffic, Start: qualityEpoch.Add(65 * time.Second), End: qualityEpoch.Add(length), Step: rules.Interval}
+	r := &Replay{Groups: burnAlerts(f, name, severities...), Traffic: traffic, Start: qualityEpoch.Add(65 * time.Second), End: qualityEpoch.Add(length), Step: rules.Interval}
 	if until != nil {
 		r.stretch = 2 * time.Hour
-		r.Until = func(fired []Firing) bool { return until(episodes(fired)) }
+		r.Until = until
 	}
-	fired, err := r.Run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return episodes(fired), nil
+	return r.Run(ctx)
+}
+
+// ofSeverity are the alerts of one severity, in a slice of their own.
+func ofSeverity(fired []Firing, severity string) []Firing {
+	return slices.DeleteFunc(slices.Clone(fired), func(x Firing) bool { return x.Labels.Get("severity") != severity })
 }
 
 // episodes merges what overlaps, agent by agent: a person is paged once.
@@ -302,39 +329,58 @@ func (o QualityOptions) seed(i int, c Cell) uint64 {
 	return (o.First+uint64(i))*1_000_003 + uint64(c.PerHour*1000) + uint64(c.budget()*1e6)
 }
 
-func (o QualityOptions) falsePages(ctx context.Context, c Cell, name string, ratio float64) (FalsePages, error) {
-	found, err := o.simulate(ctx, c, name, o.Seeds, time.Duration(o.Days)*24*time.Hour, func(i int) Scenario {
-		return Scenario{PerHour: c.PerHour, ErrorRatio: ratio, Seed: o.seed(i, c), Start: qualityEpoch, Scrape: qualityScrape}
-	}, nil)
-	f := FalsePages{Months: float64(o.Seeds*o.Days) / 30}
-	for all := range maps.Values(found) {
-		f.Pages += len(all)
+// alarms counts pages and, if asked for, tickets while the traffic of a
+// scenario goes on. What it says beyond shapes and error ratio is the cell's.
+func (o QualityOptions) alarms(ctx context.Context, c Cell, name string, s Scenario, withTickets bool) (pages, tickets False, err error) {
+	scenarios := make([]Scenario, o.Seeds)
+	for i := range scenarios {
+		scenarios[i] = s
+		scenarios[i].Seed = o.seed(i, c)
 	}
-	low, high := slo.PoissonInterval(float64(f.Pages), 0.95)
-	f.Low, f.High = low/f.Months, high/f.Months
-	return f, err
+	severities := []string{rules.SeverityPage}
+	if withTickets {
+		severities = append(severities, rules.SeverityTicket)
+	}
+	fired, err := o.simulate(ctx, c, name, severities, time.Duration(o.Days)*24*time.Hour, scenarios, nil)
+	count := func(severity string) (f False) {
+		f.Months = float64(o.Seeds*o.Days) / 30
+		for all := range maps.Values(episodes(ofSeverity(fired, severity))) {
+			f.Alerts += len(all)
+		}
+		low, high := slo.PoissonInterval(float64(f.Alerts), 0.95)
+		f.Low, f.High = low/f.Months, high/f.Months
+		return f
+	}
+	return count(rules.SeverityPage), count(rules.SeverityTicket), err
 }
 
-// calmBefore is how long nothing fails before an incident: longer than any page
-// tier looks back, so that its windows are full of good runs.
-func calmBefore(f *slo.File) time.Duration {
+// calmBefore is how long nothing fails before an incident: longer than any tier
+// of the severity looks back, so that its windows are full of good runs.
+func calmBefore(f *slo.File, severity string) time.Duration {
 	longest := 6 * time.Hour
 	for _, t := range rules.Tiers(f, &f.SLOs[0]) {
-		if t.Severity == rules.SeverityPage {
+		if t.Severity == severity {
 			longest = max(longest, t.Long)
 		}
 	}
 	return longest + 2*time.Hour
 }
 
+// slowFor is how long a slow burn goes on: it has then spent the month's budget.
+const slowFor = time.Duration(float64(month) / SlowBurn)
+
 // detection has no failures at all before the incident: windows full of good
 // runs are the slowest to cross a threshold.
-func (o QualityOptions) detection(ctx context.Context, c Cell, name string, failing float64) (Detection, error) {
+func (o QualityOptions) detection(ctx context.Context, c Cell, name, severity string, failing float64) (Detection, error) {
 	f, err := qualityFile(c)
 	if err != nil {
 		return Detection{}, err
 	}
-	calm, length := calmBefore(f), max(5*c.Bar(failing), 12*time.Hour)
+	incidents, length := o.Incidents, max(5*c.Bar(failing), 12*time.Hour)
+	if severity == rules.SeverityTicket {
+		incidents, length = o.Seeds, slowFor
+	}
+	calm := calmBefore(f, severity)
 	// Beginnings spread over the phases of scrapes and evaluations.
 	begin := func(i int) time.Time {
 		return qualityEpoch.Add(calm + time.Duration(i*37%60)*time.Second)
@@ -347,11 +393,13 @@ func (o QualityOptions) detection(ctx context.Context, c Cell, name string, fail
 		}
 		return 0, false
 	}
-	found, err := o.simulate(ctx, c, name, o.Incidents, calm+length, func(i int) Scenario {
-		return Scenario{PerHour: c.PerHour, Seed: o.seed(i, c) + 1, Start: qualityEpoch, Scrape: qualityScrape,
-			Incident: begin(i), IncidentFor: length, IncidentRatio: failing, Shapes: []string{ShapeStep}}
-	}, func(found map[string][]Firing) bool {
-		for i := range o.Incidents {
+	scenarios := make([]Scenario, incidents)
+	for i := range scenarios {
+		scenarios[i] = Scenario{Seed: o.seed(i, c) + 1, Incident: begin(i), IncidentFor: length, IncidentRatio: failing, Shapes: []string{ShapeStep}}
+	}
+	fired, err := o.simulate(ctx, c, name, []string{severity}, calm+length, scenarios, func(fired []Firing) bool {
+		found := episodes(ofSeverity(fired, severity))
+		for i := range scenarios {
 			if _, ok := first(found, i); !ok {
 				return false
 			}
@@ -361,22 +409,70 @@ func (o QualityOptions) detection(ctx context.Context, c Cell, name string, fail
 	if err != nil {
 		return Detection{}, err
 	}
-	d := Detection{Failing: failing, Repetitions: o.Incidents}
+	d := Detection{Failing: failing, Repetitions: incidents}
+	found := episodes(ofSeverity(fired, severity))
 	var times []time.Duration
-	for i := range o.Incidents {
+	for i := range scenarios {
 		t, ok := first(found, i)
 		if !ok {
 			t = Never
 			d.Missed++
 		}
 		times = append(times, t)
-		d.Pages += float64(len(found[agentName(i)])) / float64(o.Incidents)
 	}
 	slices.Sort(times)
 	low, high, _ := slo.QuantileRanks(len(times), 0.5, 0.95)
-	d.Median, d.Low, d.High = times[(len(times)-1)/2], times[low-1], times[high-1]
-	if len(times)%2 == 0 && times[len(times)/2] != Never {
-		d.Median = (d.Median + times[len(times)/2]) / 2
-	}
+	d.Median, d.Low, d.High = median(times), times[low-1], times[high-1]
 	return d, nil
+}
+
+// median is of sorted times.
+func median(times []time.Duration) time.Duration {
+	n := len(times)
+	m := times[(n-1)/2]
+	if n%2 == 0 && times[n/2] != Never {
+		m = (m + times[n/2]) / 2
+	}
+	return m
+}
+
+// recovery lets everything fail for three hours, or twice as long as a page may
+// take, and looks on for half a day.
+func (o QualityOptions) recovery(ctx context.Context, c Cell) (Recovery, error) {
+	f, err := qualityFile(c)
+	if err != nil {
+		return Recovery{}, err
+	}
+	const after = 12 * time.Hour
+	r := Recovery{Outage: max(3*time.Hour, 2*c.Bar(1))}
+	begin := qualityEpoch.Add(calmBefore(f, rules.SeverityPage))
+	end := begin.Add(r.Outage)
+	scenarios := make([]Scenario, o.Seeds)
+	for i := range scenarios {
+		scenarios[i] = Scenario{ErrorRatio: c.budget() / 2, Seed: o.seed(i, c) + 2, Incident: begin, IncidentFor: r.Outage, IncidentRatio: 1, Shapes: []string{ShapeStep}}
+	}
+	fired, err := o.simulate(ctx, c, agentsloRules, []string{rules.SeverityPage}, end.Add(after).Sub(qualityEpoch), scenarios, nil)
+	if err != nil {
+		return Recovery{}, err
+	}
+	found := episodes(ofSeverity(fired, rules.SeverityPage))
+	var resets []time.Duration
+	for i := range scenarios {
+		pages := slices.DeleteFunc(slices.Clone(found[agentName(i)]), func(x Firing) bool { return x.Start.Before(begin) })
+		r.Pages += float64(len(pages)) / float64(len(scenarios))
+		if len(pages) == 0 {
+			continue
+		}
+		switch last := pages[len(pages)-1].End; {
+		case last.IsZero():
+			resets = append(resets, Never)
+		default:
+			resets = append(resets, max(last.Sub(end), 0))
+		}
+	}
+	if len(resets) > 0 {
+		slices.Sort(resets)
+		r.Reset = median(resets)
+	}
+	return r, nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/agentslo/agentslo/rules"
 )
 
 // A small version of the table, with fixed seeds: workbook rules page several
@@ -16,13 +18,13 @@ func TestAlertQualityInShort(t *testing.T) {
 	c := cells("99% 4")[0]
 	o := QualityOptions{Seeds: 4, Days: 4, Incidents: 20}
 	ctx := context.Background()
-	standard, err := o.falsePages(ctx, c, workbookRules, c.budget())
+	standard, _, err := o.alarms(ctx, c, workbookRules, Scenario{ErrorRatio: c.budget()}, false)
 	require.NoError(t, err)
 	assert.Greater(t, standard.Low, 8.0, "rules made for web traffic: about 23 false pages a month")
-	own, err := o.falsePages(ctx, c, agentsloRules, c.budget())
+	own, _, err := o.alarms(ctx, c, agentsloRules, Scenario{ErrorRatio: c.budget()}, false)
 	require.NoError(t, err)
-	assert.LessOrEqual(t, own.Pages, 1, "at 0.3 a month, two or more in half a month happen once in a hundred")
-	d, err := o.detection(ctx, c, agentsloRules, 1)
+	assert.LessOrEqual(t, own.Alerts, 1, "at 0.3 a month, two or more in half a month happen once in a hundred")
+	d, err := o.detection(ctx, c, agentsloRules, rules.SeverityPage, 1)
 	require.NoError(t, err)
 	assert.Zero(t, d.Missed)
 	assert.LessOrEqual(t, d.Median, c.Bar(1))

@@ -9,14 +9,19 @@ import (
 )
 
 // WriteQuality writes measured qualities, as [MeasureQuality] orders them, as
-// a Markdown table: workbook → generated rules. Estimates that miss the bar are
-// bold.
+// Markdown tables: pages, workbook → generated rules, and what else the
+// generated rules do. Estimates that miss the bar are bold.
 func WriteQuality(w io.Writer, all []Quality) error {
 	var b strings.Builder
 	b.WriteString("| objective, runs | false pages in 30 d at exactly the budget | at half the budget | minutes to page at 100% failing | theory, bar | at 50% failing | theory, bar | meets the bar |\n")
 	b.WriteString("|---|---|---|---|---|---|---|---|\n")
 	for i := 0; i+1 < len(all); i += 2 {
 		b.WriteString(QualityRow(all[i], all[i+1]) + "\n")
+	}
+	fmt.Fprintf(&b, "\n| objective, runs | false tickets in 30 d at exactly the budget | at half the budget | days to a ticket at %g× the budget | of the month's budget spent by then | an outage pages | minutes from its end until nothing pages |\n", SlowBurn)
+	b.WriteString("|---|---|---|---|---|---|---|\n")
+	for i := 0; i+1 < len(all); i += 2 {
+		b.WriteString(TicketRow(all[i]) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -30,13 +35,30 @@ func QualityRow(own, workbook Quality) string {
 		meets = "**no**"
 	}
 	return fmt.Sprintf("| %s | %s → %s | %s | %s → %s | %s, %s | %s → %s | %s, %s | %s |", c,
-		falsePages(workbook.AtBudget, math.Inf(1)), falsePages(own.AtBudget, MostFalsePages),
-		falsePages(own.AtHalf, MostFalsePagesAtHalf),
+		alarms(workbook.AtBudget, math.Inf(1)), alarms(own.AtBudget, MostFalsePages),
+		alarms(own.AtHalf, MostFalsePagesAtHalf),
 		detection(workbook.All, Never), detection(own.All, c.Bar(1)), minutes(c.Theory(1)), minutes(c.Bar(1)),
 		detection(workbook.Half, Never), detection(own.Half, c.Bar(0.5)), minutes(c.Theory(0.5)), minutes(c.Bar(0.5)), meets)
 }
 
-func falsePages(f FalsePages, most float64) string {
+// TicketRow is what else the generated rules do in a cell: tickets, and what
+// becomes of a page.
+func TicketRow(q Quality) string {
+	days := func(d time.Duration) string {
+		if d == Never {
+			return "never"
+		}
+		return fmt.Sprintf("%.1f", d.Hours()/24)
+	}
+	slow, spent := fmt.Sprintf("%s (%s–%s)", days(q.Slow.Median), days(q.Slow.Low), days(q.Slow.High)), "all of it"
+	if q.Slow.Median != Never {
+		spent = fmt.Sprintf("%.0f%%", 100*float64(q.Slow.Median)/float64(slowFor))
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %.1f times | %s |", q.Cell, alarms(q.TicketsAtBudget, math.Inf(1)), alarms(q.TicketsAtHalf, math.Inf(1)),
+		slow, spent, q.Recovery.Pages, minutes(q.Recovery.Reset))
+}
+
+func alarms(f False, most float64) string {
 	return bold(fmt.Sprintf("%.2f", f.PerMonth()), f.PerMonth() > most) + fmt.Sprintf(" (%.2f–%.2f)", f.Low, f.High)
 }
 

@@ -37,7 +37,7 @@ func TestAlertQuality(t *testing.T) {
 	}
 	began := time.Now()
 	o.Done = func(own, workbook Quality) {
-		fmt.Fprintf(os.Stderr, "%s %s\n", time.Since(began).Round(time.Second), QualityRow(own, workbook))
+		fmt.Fprintf(os.Stderr, "%s %s\n%s\n", time.Since(began).Round(time.Second), QualityRow(own, workbook), TicketRow(own))
 	}
 	all, err := MeasureQuality(context.Background(), o)
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func (s scope) burn(o *slo.Objective, t Tier) Rule {
 	evidence := s.one(identity(recordEvidence(t.Long), s.file, o))
 	expr := fmt.Sprintf("%s > %s\nand\n%s > %s\nand\n(\n  %s\n) > %s",
 		ratio, t.Threshold, evidence, t.Evidence,
-		strings.Join(s.newest(o, t), "\n  or\n  "), t.ShortThreshold)
+		strings.Join(s.newest(o, t), "\n  or\n  "), t.ShortEvidence)
 
 	labels := alertLabels(s.file, o, t.Severity)
 	labels["tier"] = t.Name
@@ -59,18 +59,19 @@ func (s scope) burn(o *slo.Objective, t Tier) Rule {
 	return Rule{Alert: AlertBudgetBurn, Expr: expr, KeepFiringFor: model.Duration(t.KeepFiring), Labels: labels, Annotations: notes}
 }
 
-// newest is the error ratio of the short window, or of the first longer one
-// that holds an event.
+// newest is the evidence of the short window, or of the first longer one that
+// holds an event; 0 where its error ratio is no longer above the threshold.
 func (s scope) newest(o *slo.Objective, t Tier) []string {
-	var ratios []string
+	var all []string
 	for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
-		ratio := s.one(identity(recordErrorRatio(w), s.file, o))
+		evidence := fmt.Sprintf("%s * (%s > bool %s)",
+			s.one(identity(recordEvidence(w), s.file, o)), s.one(identity(recordErrorRatio(w), s.file, o)), t.ShortThreshold)
 		if w < t.Long {
-			ratio = fmt.Sprintf("(%s and %s > 0)", ratio, s.all(o, w, `good|bad`))
+			evidence = fmt.Sprintf("(%s and %s > 0)", evidence, s.all(o, w, `good|bad`))
 		}
-		ratios = append(ratios, ratio)
+		all = append(all, evidence)
 	}
-	return ratios
+	return all
 }
 
 // all is the number of events in the window with any of the verdicts.

@@ -81,10 +81,10 @@ func TestOutagePagesAndResets(t *testing.T) {
 	_, err := parser.NewParser(parser.Options{}).ParseExpr(page.Annotations.Get("reasons_query"))
 	require.NoError(t, err)
 
-	// The short windows are clean after 5 and 30 minutes, and the alerts are kept for 15 and 30 more.
-	w.run(22*time.Minute, every(w, e, time.Minute, "good"))
+	// The short windows are clean after 5 and 30 minutes, and the alerts are kept for 30 and 60 more.
+	w.run(37*time.Minute, every(w, e, time.Minute, "good"))
 	require.Empty(t, w.query(`ALERTS{tier="page_fast",alertstate="firing"}`))
-	w.run(42*time.Minute, every(w, e, time.Minute, "good"))
+	w.run(57*time.Minute, every(w, e, time.Minute, "good"))
 	require.Empty(t, w.query(`ALERTS{severity="page",alertstate="firing"}`))
 }
 

@@ -41,3 +41,45 @@ func TestFalsePagesAreSharedByTheFilesSLOs(t *testing.T) {
 		}
 	}
 }
+
+// What keeps a page after a recovery, worked out by hand for page_slow.
+func TestOneAllowedFailureIsNotStillFailing(t *testing.T) {
+	for _, x := range []struct {
+		target    string
+		good, bad float64
+		want      bool
+	}{
+		{"99%", 29, 1, false}, // 3.3%, above 3%; ln 3.33 + 29·ln(0.967/0.99) = 0.52 nats
+		{"99%", 4, 1, true},   // ln 20 + 4·ln(0.8/0.99) = 2.1
+		{"99%", 0, 1, true},
+		{"99%", 100, 3, false}, // 2.9% is below 3%
+		{"90%", 1, 1, true},    // ln 5 + ln(0.5/0.9) = 1.02
+		{"90%", 2, 1, false},   // ln 3.33 + 2·ln(0.667/0.9) = 0.60
+		{"55%", 0, 1, true},    // ln 2.22 = 0.80, all that one failure can say
+		{"99%", 0, 0, false},
+	} {
+		files, err := slo.Parse("slo.yaml", []byte("service: s\nslos: {c: {sli: completion, objective: "+x.target+"}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &files[0].SLOs[0]
+		if got := Tiers(files[0], o)[1].StillFailing(o, x.good, x.bad); got != x.want {
+			t.Errorf("%s, %g good, %g bad: still failing is %t", x.target, x.good, x.bad, got)
+		}
+	}
+}
+
+// A ticket needs two nats less than a page, and never less than one failure alone.
+func TestTicketsNeedLessEvidence(t *testing.T) {
+	for target, want := range map[string]string{"95%": "6", "99.9%": "7"} { // ln 1000 = 6.91
+		files, err := slo.Parse("slo.yaml", []byte("service: s\nslos: {c: {sli: completion, objective: "+target+"}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tier := range Tiers(files[0], &files[0].SLOs[0]) {
+			if tier.Severity == SeverityTicket && tier.Evidence.String() != want {
+				t.Errorf("%s: %s needs %s nats, want %s", target, tier.Name, tier.Evidence, want)
+			}
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	promrules "github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/storage"
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentslo/agentslo/rules"
@@ -75,20 +76,16 @@ func (r *repetition) play(rng *rand.Rand, d time.Duration) {
 	good, bad := 0.0, 0.0
 	for at := time.Duration(0); at < d; at += rules.Interval {
 		if at > 2*time.Minute {
-			for range poisson(rng, r.perHour*rules.Interval.Hours()) {
-				if rng.Float64() < r.errors(at) {
-					bad++
-				} else {
-					good++
-				}
-			}
+			mean, errors := r.perHour*rules.Interval.Hours(), r.errors(at)
+			good += float64(poisson(rng, mean*(1-errors)))
+			bad += float64(poisson(rng, mean*errors))
 		}
 		r.good, r.bad = append(r.good, good), append(r.bad, bad)
 	}
 }
 
 // reckon says by plain arithmetic when pages begin.
-func (r *repetition) reckon(tiers []rules.Tier) []time.Duration {
+func (r *repetition) reckon(o *slo.Objective, tiers []rules.Tier) []time.Duration {
 	within := func(counter []float64, i int, w time.Duration) float64 {
 		if j := i - int(w/rules.Interval); j >= 0 {
 			return counter[i] - counter[j]
@@ -96,17 +93,7 @@ func (r *repetition) reckon(tiers []rules.Tier) []time.Duration {
 		return counter[i]
 	}
 	fires := func(t rules.Tier, i int) bool {
-		threshold := t.Threshold.InexactFloat64()
-		good, bad := within(r.good, i, t.Long), within(r.bad, i, t.Long)
-		if bad == 0 || bad/(good+bad) <= threshold || slo.Evidence(good, bad, r.budget) <= t.Evidence.InexactFloat64() {
-			return false
-		}
-		for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
-			if good, bad := within(r.good, i, w), within(r.bad, i, w); good+bad > 0 {
-				return bad/(good+bad) > t.ShortThreshold.InexactFloat64()
-			}
-		}
-		return false
+		return t.Burns(o, func(w time.Duration) (good, bad float64) { return within(r.good, i, w), within(r.bad, i, w) })
 	}
 	var pages []time.Duration
 	paging := false
@@ -220,11 +207,10 @@ func TestAlertQuality(t *testing.T) {
 		var check []*repetition
 		var expected [][]time.Duration
 		for _, c := range cells {
-			tiers := rules.Tiers(f, f.Objective(c.slo))
 			for i := range n {
 				r := &repetition{cell: c, errors: errors(c, i)}
 				r.play(rng, d)
-				pages[c] = append(pages[c], r.reckon(tiers))
+				pages[c] = append(pages[c], r.reckon(f.Objective(c.slo), rules.Tiers(f, f.Objective(c.slo))))
 				if i < engine {
 					check, expected = append(check, r), append(expected, pages[c][i])
 				}
@@ -277,7 +263,7 @@ func TestAlertQuality(t *testing.T) {
 func TestPagesAreReckoned(t *testing.T) {
 	t.Parallel()
 	f := set(t, qualitySLOs).Files[0]
-	rng := rand.New(rand.NewPCG(3, 4))
+	rng := rand.New(rand.NewPCG(3, 5))
 	var all []*repetition
 	pages := 0
 	for _, c := range cells {
@@ -291,7 +277,7 @@ func TestPagesAreReckoned(t *testing.T) {
 		all = append(all, r)
 	}
 	for i, got := range onEngine(t, all) {
-		require.Equal(t, all[i].reckon(rules.Tiers(f, f.Objective(all[i].slo))), got, "%s", all[i].cell)
+		require.Equal(t, all[i].reckon(f.Objective(all[i].slo), rules.Tiers(f, f.Objective(all[i].slo))), got, "%s", all[i].cell)
 		pages += len(got)
 	}
 	require.GreaterOrEqual(t, pages, 5)
@@ -344,4 +330,46 @@ func poissonInterval(n int) (low, high float64) {
 	}
 	high = (k + 1) * math.Pow(1-1/(9*(k+1))+z/(3*math.Sqrt(k+1)), 3)
 	return low, high
+}
+
+// TestEvidenceNeeded shows how many false pages there are at exactly the budget
+// by the evidence asked for: where [rules.EvidenceNeeded] comes from, and why it
+// is the same at every volume. AGENTSLO_ALERT_QUALITY_EVIDENCE is the number of
+// months a cell.
+func TestEvidenceNeeded(t *testing.T) {
+	n, err := strconv.Atoi(os.Getenv("AGENTSLO_ALERT_QUALITY_EVIDENCE"))
+	if err != nil {
+		t.Skip("set AGENTSLO_ALERT_QUALITY_EVIDENCE to the number of months per cell")
+	}
+	f := set(t, qualitySLOs).Files[0]
+	needed := []float64{5, 6, 7, 7.5, 8, 8.5, 9}
+	rng := rand.New(rand.NewPCG(5, 6))
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 2, 8, 2, ' ', 0)
+	fmt.Fprintf(table, "nats\t%v\n", needed)
+	for _, c := range grid() {
+		o := f.Objective(c.slo)
+		pages := make([]int, len(needed))
+		for range n {
+			r := &repetition{cell: c, errors: func(time.Duration) float64 { return c.budget }}
+			r.play(rng, 30*24*time.Hour)
+			for i, h := range needed {
+				tiers := rules.Tiers(f, o)
+				for k := range tiers {
+					tiers[k].Evidence = decimal.NewFromFloat(h)
+				}
+				found := len(r.reckon(o, tiers))
+				if pages[i] += found; found == 0 {
+					break // nor with more
+				}
+			}
+		}
+		fmt.Fprint(table, c)
+		for _, k := range pages {
+			fmt.Fprintf(table, "\t%.2f", float64(k)/float64(n))
+		}
+		fmt.Fprintln(table)
+	}
+	require.NoError(t, table.Flush())
+	t.Logf("false pages in 30 days, %d months a cell\n%s", n, text.String())
 }

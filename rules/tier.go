@@ -34,8 +34,10 @@ type Tier struct {
 	Evidence      decimal.Decimal // log-likelihood ratio in nats
 
 	// ShortThreshold is the error ratio above which the short window is still
-	// failing: half of Threshold, for few events are in it.
-	ShortThreshold decimal.Decimal
+	// failing: half of Threshold, for few events are in it. ShortEvidence is the
+	// evidence in nats that it must hold as well, so that after a recovery the one
+	// failure that the budget allows does not bring the page back.
+	ShortThreshold, ShortEvidence decimal.Decimal
 	// KeepFiring is for how long the alert goes on after that is over, so that a
 	// good run among failing ones does not end one page and begin another.
 	KeepFiring time.Duration
@@ -56,8 +58,8 @@ type tierRow struct {
 
 // tierRows has all tiers: a new one is a row.
 var tierRows = []tierRow{
-	{"page_fast", SeverityPage, 1 * time.Hour, 5 * time.Minute, 15 * time.Minute, "0.02"},
-	{"page_slow", SeverityPage, 6 * time.Hour, 30 * time.Minute, 30 * time.Minute, "0.05"},
+	{"page_fast", SeverityPage, 1 * time.Hour, 5 * time.Minute, 30 * time.Minute, "0.02"},
+	{"page_slow", SeverityPage, 6 * time.Hour, 30 * time.Minute, 1 * time.Hour, "0.05"},
 	{"ticket_fast", SeverityTicket, 24 * time.Hour, 2 * time.Hour, 1 * time.Hour, "0.1"},
 	{"ticket_slow", SeverityTicket, 72 * time.Hour, 6 * time.Hour, 3 * time.Hour, "0.1"},
 }
@@ -67,6 +69,14 @@ var tierRows = []tierRow{
 // ratio seen than under the tolerated one. It is the smallest at which no more
 // than 0.3 false pages a month were measured at exactly the budget, see README.md.
 var EvidenceNeeded = decimal.NewFromInt(8)
+
+// ticketDiscount is how much less evidence a ticket needs, in nats: a false one
+// costs a look in the morning, and slow burns of sparse agents take days to
+// bring each nat.
+var ticketDiscount = decimal.NewFromInt(2)
+
+// stillFailing is the most evidence that the short window is asked for, in nats.
+var stillFailing = decimal.NewFromInt(1)
 
 // measuredAt is the number of false pages an SLO may have in 30 days for which
 // EvidenceNeeded was measured.
@@ -82,16 +92,20 @@ var leastEvidence = decimal.NewFromInt(3)
 // runs within budget reach a likelihood ratio of e^h falls as e^-h (Wald's
 // bound), so a share that is e times smaller takes one nat more. It is never
 // less than a single failure alone would be, whose likelihood ratio is 1/b.
-func evidenceNeeded(f *slo.File, o *slo.Objective) decimal.Decimal {
-	b, _ := o.Budget().Float64()
+func evidenceNeeded(f *slo.File, o *slo.Objective, severity string) decimal.Decimal {
 	need := EvidenceNeeded
+	if severity == SeverityTicket {
+		need = need.Sub(ticketDiscount)
+	}
 	if allowed, _ := f.Alerting.FalsePages.Float64(); allowed > 0 {
 		share := allowed / float64(max(paging(f), 1))
 		need = need.Add(decimal.NewFromFloat(math.Log(measuredAt / share)).Round(1))
 	}
-	alone := decimal.NewFromFloat(-math.Log(b)).RoundCeil(1)
-	return decimal.Max(need, leastEvidence, alone)
+	return decimal.Max(need, leastEvidence, decimal.NewFromFloat(alone(o)).RoundCeil(1))
 }
+
+// alone is the evidence of a window that holds one failure and nothing else, in nats.
+func alone(o *slo.Objective) float64 { return -math.Log(o.Budget().InexactFloat64()) }
 
 // paging is how many of the file's SLOs may page.
 func paging(f *slo.File) (n int) {
@@ -150,18 +164,44 @@ func Tiers(f *slo.File, o *slo.Objective) []Tier {
 	return tiers
 }
 
+// Burns says whether the tier's condition holds for what is counted within the
+// windows: good and bad events of each.
+func (t Tier) Burns(o *slo.Objective, within func(window time.Duration) (good, bad float64)) bool {
+	good, bad := within(t.Long)
+	if !exceeds(good, bad, t.Threshold) || slo.Evidence(good, bad, o.Budget().InexactFloat64()) <= t.Evidence.InexactFloat64() {
+		return false
+	}
+	for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
+		if good, bad := within(w); good+bad > 0 {
+			return t.StillFailing(o, good, bad)
+		}
+	}
+	return false
+}
+
+// StillFailing says whether the events of the short window, or of the one that
+// stands in for it, keep the tier's condition true.
+func (t Tier) StillFailing(o *slo.Objective, good, bad float64) bool {
+	return exceeds(good, bad, t.ShortThreshold) && slo.Evidence(good, bad, o.Budget().InexactFloat64()) > t.ShortEvidence.InexactFloat64()
+}
+
+func exceeds(good, bad float64, ratio decimal.Decimal) bool {
+	return good+bad > 0 && bad/(good+bad) > ratio.InexactFloat64()
+}
+
 func (row tierRow) tier(f *slo.File, o *slo.Objective) Tier {
 	window := budgetWindow(f)
 	t := Tier{
 		Name: row.name, Severity: row.severity,
 		Long: scaled(row.long, window), Short: scaled(row.short, window),
-		Evidence: evidenceNeeded(f, o), KeepFiring: scaled(row.keep, window),
+		Evidence: evidenceNeeded(f, o, row.severity), KeepFiring: scaled(row.keep, window),
 	}
 	// Below 1 the budget is not overspent, however many of these windows there are.
 	windowInLongs := decimal.NewFromInt(int64(window / time.Second)).Div(decimal.NewFromInt(int64(t.Long / time.Second)))
 	t.Burn = decimal.Max(decimal.RequireFromString(row.share).Mul(windowInLongs).Round(4), decimal.NewFromInt(1))
 	t.Threshold = decimal.Min(t.Burn.Mul(o.Budget()), thresholdCap)
 	t.ShortThreshold = t.Threshold.Div(decimal.NewFromInt(2))
+	t.ShortEvidence = decimal.Min(stillFailing, decimal.NewFromFloat(alone(o)/2).Round(2)) // one failure and nothing else is still failing
 	t.BurnThreshold = t.Threshold.Div(o.Budget()).Round(4)
 	t.BudgetShare = t.BurnThreshold.Div(windowInLongs).Round(4)
 	for _, l := range recordedLengths(window) {

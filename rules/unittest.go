@@ -258,17 +258,9 @@ func (s scope) firing(o *slo.Objective, h history, minute int, at model.Duration
 
 // burns says by arithmetic whether a tier's condition holds.
 func (h history) burns(o *slo.Objective, t Tier, minute int) bool {
-	good, bad := h.within(slo.Good, minute, t.Long), h.within(slo.Bad, minute, t.Long)
-	if good+bad == 0 || bad/(good+bad) <= t.Threshold.InexactFloat64() ||
-		slo.Evidence(good, bad, o.Budget().InexactFloat64()) <= t.Evidence.InexactFloat64() {
-		return false
-	}
-	for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
-		if good, bad := h.within(slo.Good, minute, w), h.within(slo.Bad, minute, w); good+bad > 0 {
-			return bad/(good+bad) > t.ShortThreshold.InexactFloat64()
-		}
-	}
-	return false
+	return t.Burns(o, func(w time.Duration) (good, bad float64) {
+		return h.within(slo.Good, minute, w), h.within(slo.Bad, minute, w)
+	})
 }
 
 func (s scope) sampleKey(name string) string {

@@ -29,7 +29,7 @@ func traffic(t rules.Tier, o *slo.Objective, perHour int) Traffic {
 		return out
 	}
 	gap := time.Hour / time.Duration(perHour)
-	detect, reset := seconds(time.Duration(failures)*gap), seconds(time.Duration(goodsToReset(t, perHour))*gap+t.KeepFiring)
+	detect, reset := seconds(time.Duration(failures)*gap), seconds(time.Duration(goodsToReset(t, o, perHour))*gap+t.KeepFiring)
 	out.Detect, out.Reset = &detect, &reset
 	return out
 }
@@ -57,11 +57,10 @@ func newest(t rules.Tier, perHour int) int {
 func failuresToFire(t rules.Tier, o *slo.Objective, perHour int) (int, bool) {
 	long, short := held(t.Long, perHour), newest(t, perHour)
 	limit, evidence, budget := t.Threshold.InexactFloat64(), t.Evidence.InexactFloat64(), o.Budget().InexactFloat64()
-	still := t.ShortThreshold.InexactFloat64()
 	for bad := 1; bad <= long; bad++ {
 		if float64(bad) > limit*float64(long) &&
 			slo.Evidence(float64(long-bad), float64(bad), budget) > evidence &&
-			float64(min(bad, short)) > still*float64(short) {
+			t.StillFailing(o, float64(short-min(bad, short)), float64(min(bad, short))) {
 			return bad, true
 		}
 	}
@@ -71,11 +70,10 @@ func failuresToFire(t rules.Tier, o *slo.Objective, perHour int) (int, bool) {
 // goodsToReset is the least number of good runs in a row after failures only
 // with which the short window no longer holds. The alert goes on for
 // KeepFiring after that.
-func goodsToReset(t rules.Tier, perHour int) int {
+func goodsToReset(t rules.Tier, o *slo.Objective, perHour int) int {
 	short := newest(t, perHour)
-	limit := t.ShortThreshold.InexactFloat64()
 	for good := 1; good <= short; good++ {
-		if float64(short-good) <= limit*float64(short) {
+		if !t.StillFailing(o, float64(good), float64(short-good)) {
 			return good
 		}
 	}

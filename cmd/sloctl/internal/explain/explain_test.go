@@ -40,14 +40,15 @@ func tier(t *testing.T, e explain.Explanation, name string) explain.Tier {
 // 7.8 nats; 4 of 10 are 4·ln 40 + 6·ln(0.6/0.99) = 11.8: four runs, 24 minutes.
 // At 100 an hour the 15th failure is the first above 14.4: 9 minutes. Five
 // minutes then hold 8 runs, of which none may be bad (one is 12.5%, above half
-// of 14.4): 8 good ones, 288 s, and the 15 minutes that the page is kept.
+// of 14.4, and ln 12.5 + 7·ln(0.875/0.99) = 1.7 nats): 8 good ones, 288 s, and the
+// 30 minutes that the page is kept.
 func TestTimes(t *testing.T) {
 	set := parse(t, "99%", "")
 	x := tier(t, explain.SLO(set.Files[0], &set.Files[0].SLOs[0]), "page_fast")
 	if *x.FailuresInARow != 2 {
 		t.Errorf("failures in a row: %d", *x.FailuresInARow)
 	}
-	for i, want := range []struct{ detect, reset int64 }{{-1, -1}, {24 * 60, -1}, {9 * 60, 288 + 900}, {-1, -1}} {
+	for i, want := range []struct{ detect, reset int64 }{{-1, -1}, {24 * 60, -1}, {9 * 60, 288 + 1800}, {-1, -1}} {
 		got := x.Traffic[i]
 		switch {
 		case i == 0:
