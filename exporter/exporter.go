@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/collector/component"
@@ -50,7 +51,7 @@ func newSLOExporter(set exporter.Settings, config *Config, take func(prometheus.
 
 func (e *sloExporter) newBook() *series.Book {
 	return series.NewBook(series.Options{
-		BirthHold: e.config.BirthHold, Limit: e.config.MaxLabelSets, Seen: e.config.MaxSeenSpans, Keep: e.keep,
+		BirthHold: e.config.BirthHold, Limit: e.config.MaxLabelSets, Seen: e.config.MaxSeenSpans, Keep: e.keep, LateAfter: e.lateAfter,
 	})
 }
 
@@ -68,6 +69,23 @@ func (e *sloExporter) keep(service, environment, dimension string) int {
 		}
 	}
 	return kept
+}
+
+// lateAfter is how long after its run's end a verdict is late, by the files.
+func (e *sloExporter) lateAfter(service, environment, objective string) time.Duration {
+	after := time.Duration(0)
+	for _, f := range e.files.Files {
+		if f.Service != service || f.Environment != "" && f.Environment != environment {
+			continue
+		}
+		if o := f.Objective(objective); o != nil {
+			after = max(after, f.LateAfter(o))
+		}
+	}
+	if after == 0 {
+		return 3 * time.Hour
+	}
+	return after
 }
 
 func (e *sloExporter) start(ctx context.Context, host component.Host) error {

@@ -21,7 +21,10 @@ type Options struct {
 	Seen      int           // span ids that are remembered
 	// Keep is how many values of a dimension are kept; 0: not known.
 	Keep func(service, environment, dimension string) int
-	Now  func() time.Time // time.Now when nil
+	// LateAfter is how long after its run's end a verdict on an SLO is late; three
+	// hours when nil.
+	LateAfter func(service, environment, objective string) time.Duration
+	Now       func() time.Time // time.Now when nil
 }
 
 // Book counts summaries. It is a [prometheus.Collector], and safe for
@@ -34,6 +37,7 @@ type Book struct {
 	hold       time.Duration
 	seen       *seen.Set
 	events     *counters
+	late       *counters
 	reasons    *counters
 	runs       *counters
 	tools      *counters
@@ -74,10 +78,15 @@ func NewBook(o Options) *Book {
 	if o.Keep == nil {
 		o.Keep = func(string, string, string) int { return 0 }
 	}
+	if o.LateAfter == nil {
+		o.LateAfter = func(_, _, _ string) time.Duration { return 3 * time.Hour }
+	}
 	b := &Book{options: o, hold: o.BirthHold, seen: seen.New(o.Seen), dimensions: map[string]*dimension{}, sampling: map[[2]string]sampling{}}
 	run := []string{"slo_service", "environment", "agent"}
 	with := func(more ...string) []string { return append(run[:len(run):len(run)], more...) }
 	b.events = newCounters("agentslo_events_total", "Verdicts on runs. Good and bad are the events of the error budget.", o.Limit, true,
+		with("slo"), []string{"agent", "environment", "slo_service", "slo"})
+	b.late = newCounters("agentslo_late_bad_events_total", "Bad verdicts counted so long after their run's end that nobody is paged for them.", o.Limit, false,
 		with("slo"), []string{"agent", "environment", "slo_service", "slo"})
 	b.reasons = newCounters("agentslo_reasons_total", "Verdicts on runs by their reason; a plain good has none.", o.Limit, false,
 		with("slo", "verdict", "reason"), []string{"agent", "reason", "environment", "slo_service", "slo", "verdict"})
@@ -113,7 +122,16 @@ func NewBook(o Options) *Book {
 func (b *Book) Expect(service, environment, agent, objective string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.events.at(b.options.Now(), label(service), label(environment), label(agent), label(objective))
+	b.eventsOf(b.options.Now(), label(service), label(environment), label(agent), label(objective))
+}
+
+// eventsOf is the label set of an SLO. That of its late events is born with it.
+func (b *Book) eventsOf(now time.Time, service, environment, agent, objective string) *counter {
+	g, isNew := b.events.at(now, service, environment, agent, objective)
+	if isNew {
+		b.late.at(now, service, environment, agent, objective)
+	}
+	return g
 }
 
 // Count counts a summary, once however often it comes.
@@ -130,8 +148,10 @@ func (b *Book) Count(s *summary.Summary) Counted {
 	}
 	service, environment, agent := label(s.Service), label(s.Environment), label(s.Agent)
 	for e := range events(s) {
-		g, _ := b.events.at(now, service, environment, e.agent, e.objective)
-		g.count(e.verdict, e.count, s.TraceID, now)
+		b.eventsOf(now, service, environment, e.agent, e.objective).count(e.verdict, e.count, s.TraceID, now)
+		if e.verdict == slo.Bad && s.End != 0 && now.Sub(time.Unix(0, int64(s.End))) > b.options.LateAfter(service, environment, e.objective) {
+			b.late.add(now, e.count, service, environment, e.agent, e.objective)
+		}
 		if e.reason != "" {
 			b.reasons.add(now, e.count, service, environment, e.agent, e.objective, e.verdict.String(), e.reason)
 		}
@@ -284,7 +304,7 @@ func (b *Book) Release() {
 }
 
 func (b *Book) counterFamilies() []*counters {
-	families := []*counters{b.events, b.reasons, b.runs, b.tools, b.tokens, b.failures, b.effects, b.wrong, b.blocked,
+	families := []*counters{b.events, b.late, b.reasons, b.runs, b.tools, b.tokens, b.failures, b.effects, b.wrong, b.blocked,
 		b.faults, b.failovers, b.waste.calls, b.waste.tokens, b.waste.usd, b.waste.seconds, b.unmatched}
 	for _, d := range b.dimensions {
 		families = append(families, d.counters)
