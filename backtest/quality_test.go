@@ -17,6 +17,7 @@ import (
 // TestAlertQuality measures the table of ALERT_QUALITY.md. It takes minutes to
 // hours: AGENTSLO_ALERT_QUALITY is the number of repetitions per cell,
 // AGENTSLO_ALERT_QUALITY_CELLS "all" or cells such as "99% 4,95% 10",
+// AGENTSLO_ALERT_QUALITY_INCIDENTS the number of incidents per cell,
 // AGENTSLO_ALERT_QUALITY_WRITE the page that keeps the result.
 func TestAlertQuality(t *testing.T) {
 	seeds, err := strconv.Atoi(os.Getenv("AGENTSLO_ALERT_QUALITY"))
@@ -33,6 +34,10 @@ func TestAlertQuality(t *testing.T) {
 	}
 	if text := os.Getenv("AGENTSLO_ALERT_QUALITY_DAYS"); text != "" {
 		o.Days, err = strconv.Atoi(text)
+		require.NoError(t, err)
+	}
+	if text := os.Getenv("AGENTSLO_ALERT_QUALITY_INCIDENTS"); text != "" {
+		o.Incidents, err = strconv.Atoi(text)
 		require.NoError(t, err)
 	}
 	began := time.Now()

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"math"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/agentslo/agentslo/slo"
@@ -41,42 +43,52 @@ func (a account) times(n int64) account {
 // events is the denominator: the runs that were good or bad.
 func (a account) events() int64 { return a.good + a.bad }
 
-func (a account) errorRatio() *Number {
+// errorRatio is bad over good and bad, less what the SLO's judge gets wrong.
+func (a account) errorRatio(o *slo.Objective) *Number {
 	if a.events() == 0 {
 		return nil
 	}
 	n := quotient(whole(a.bad), whole(a.events()), ratioDigits)
+	if o.Judge != nil {
+		n = Number{o.Judge.Corrected(whole(a.bad).DivRound(whole(a.events()), 2*ratioDigits)).Round(ratioDigits)}
+	}
 	return &n
 }
 
-// remaining is the share of the error budget that is left: 1 with no events.
-func (a account) remaining(budget slo.Decimal) slo.Decimal {
-	if a.events() == 0 {
-		return whole(1)
+// spent is the share of the error budget that is used up, 0 with no events.
+func (a account) spent(o *slo.Objective, digits int32) Number {
+	switch {
+	case a.events() == 0:
+		return Number{}
+	case o.Judge != nil:
+		return quotient(o.Judge.Corrected(whole(a.bad).DivRound(whole(a.events()), 2*ratioDigits)), o.Budget(), digits)
 	}
-	return whole(1).Sub(whole(a.bad).DivRound(budget.Mul(whole(a.events())), ratioDigits))
+	return quotient(whole(a.bad), o.Budget().Mul(whole(a.events())), digits)
+}
+
+// remaining is the share of the error budget that is left: 1 with no events.
+func (a account) remaining(o *slo.Objective) slo.Decimal {
+	return whole(1).Sub(a.spent(o, ratioDigits).Decimal)
 }
 
 // burn is the error ratio over the budgeted one; 0 with no events.
-func (a account) burn(budget slo.Decimal) Number {
-	if a.events() == 0 {
-		return Number{}
-	}
-	return quotient(whole(a.bad), budget.Mul(whole(a.events())), burnDigits)
-}
+func (a account) burn(o *slo.Objective) Number { return a.spent(o, burnDigits) }
 
 // interval is what is left of the budget at the two ends of the 95%
 // Clopper-Pearson interval of the error ratio.
-func (a account) interval(budget slo.Decimal) [2]Number {
+func (a account) interval(o *slo.Objective) [2]Number {
 	low, high := slo.ClopperPearson(float64(a.bad), float64(a.events()), confidence)
 	at := func(ratio float64) Number {
-		return Number{whole(1).Sub(decimal.NewFromFloat(ratio).Div(budget)).Round(burnDigits)}
+		return Number{whole(1).Sub(o.Judge.Corrected(decimal.NewFromFloat(ratio)).Div(o.Budget())).Round(burnDigits)}
 	}
 	return [2]Number{at(high), at(low)}
 }
 
-// tolerated is how many bad runs the budget allows among the events.
-func (a account) tolerated(budget slo.Decimal) slo.Decimal { return budget.Mul(whole(a.events())) }
+// tolerated is how many runs may be counted bad among the events: what the
+// budget allows, and what the judge gets wrong.
+func (a account) tolerated(o *slo.Objective) slo.Decimal {
+	return o.JudgedBudget().Mul(whole(a.events()))
+}
 
 // unseen is the share of all runs that are unknown or excluded.
 func (a account) unseen() slo.Decimal {
@@ -91,16 +103,27 @@ func (a account) unseen() slo.Decimal {
 // objective with [confidence], such as 299 for 99%. In fewer runs even a service
 // that misses its objective is likely to show no failure, so they are no
 // evidence that it meets it.
+//
+// A judge that errs shows failures where there are none. Then it is also the
+// number of runs in which its errors alone move the judged share by less than
+// the budget does, with the same confidence (normal approximation).
 func smallestSample(o *slo.Objective) int64 {
-	return int64(slo.ZeroFailureSample(o.Budget().InexactFloat64(), confidence))
+	n := slo.ZeroFailureSample(o.Budget().InexactFloat64(), confidence)
+	if o.Judge != nil {
+		judged := o.JudgedBudget().InexactFloat64()
+		by := o.Judge.Gain().Mul(o.Budget()).InexactFloat64()
+		const z = 1.645 // one-sided 95%
+		n = max(n, math.Ceil(z*z*judged*(1-judged)/(by*by)))
+	}
+	return int64(n)
 }
 
 // surelyAbove says that the true error ratio is above the limit with 95%
 // confidence, however few the runs: the lower one-sided Clopper-Pearson bound.
-func (a account) surelyAbove(limit slo.Decimal) bool {
+func (a account) surelyAbove(o *slo.Objective, limit slo.Decimal) bool {
 	if a.bad == 0 {
 		return false
 	}
 	low, _ := slo.ClopperPearson(float64(a.bad), float64(a.events()), 2*confidence-1)
-	return low > limit.InexactFloat64()
+	return low > o.Judge.Judged(limit).InexactFloat64()
 }

@@ -242,12 +242,11 @@ func (r reader) exporterSeen(ctx context.Context, at time.Time) error {
 
 func newBudget(f *slo.File, o *slo.Objective, g group, by string, l ledger, from, at time.Time) Budget {
 	a := l.sum(from, at)
-	allowed := o.Budget()
 	b := Budget{
 		Service: f.Service, Environment: f.Environment, SLO: o.Name,
 		Objective: Number{o.Target}, Window: f.Window.Name,
 		Good: a.good, Bad: a.bad, Unknown: a.unknown, Excluded: a.excluded,
-		ErrorRatio: a.errorRatio(), Remaining: Number{a.remaining(allowed)}, Interval: a.interval(allowed),
+		ErrorRatio: a.errorRatio(o), Remaining: Number{a.remaining(o)}, Interval: a.interval(o),
 		file: f, objective: o, ledger: l, from: from, at: at,
 	}
 	if by != "" {
@@ -257,9 +256,9 @@ func newBudget(f *slo.File, o *slo.Objective, g group, by string, l ledger, from
 		if f.Window.Calendar == "" && w.length > f.Window.Rolling {
 			break
 		}
-		b.BurnRate = append(b.BurnRate, BurnRate{w.name, l.sum(at.Add(-w.length), at).burn(allowed)})
+		b.BurnRate = append(b.BurnRate, BurnRate{w.name, l.sum(at.Add(-w.length), at).burn(o)})
 	}
-	b.ExhaustedIn = l.exhaustedIn(a, allowed, f.Window, at)
+	b.ExhaustedIn = l.exhaustedIn(a, o, f.Window, at)
 	b.Status = b.status()
 	return b
 }
@@ -292,8 +291,8 @@ func (b *Budget) account() account { return account{b.Good, b.Bad, b.Unknown, b.
 // the rate of the shortest burn window with three failures in it, or else of
 // the longest. It is nil while the error ratio of that window is within the
 // budget: then the budget never runs out.
-func (l ledger) exhaustedIn(a account, budget slo.Decimal, window slo.Window, at time.Time) *int64 {
-	left := a.tolerated(budget).Sub(whole(a.bad))
+func (l ledger) exhaustedIn(a account, o *slo.Objective, window slo.Window, at time.Time) *int64 {
+	left := a.tolerated(o).Sub(whole(a.bad))
 	if a.events() > 0 && left.Sign() <= 0 {
 		none := int64(0)
 		return &none
@@ -308,7 +307,7 @@ func (l ledger) exhaustedIn(a account, budget slo.Decimal, window slo.Window, at
 			break
 		}
 	}
-	if rate.burn(budget).LessThanOrEqual(decimal.NewFromInt(1)) {
+	if rate.burn(o).LessThanOrEqual(decimal.NewFromInt(1)) {
 		return nil
 	}
 	seconds := left.Mul(decimal.NewFromFloat(length.Seconds())).Div(whole(rate.bad)).IntPart()

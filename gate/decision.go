@@ -150,12 +150,12 @@ func judge(a account, o *slo.Objective, f *slo.File) standing {
 	}
 	enough := smallestSample(o)
 	spent := func(a account) bool {
-		left := a.remaining(o.Budget())
+		left := a.remaining(o)
 		nothing := left.Sign() <= 0 && f.Policy.FreezeBelow.Sign() >= 0
 		return nothing || left.LessThan(f.Policy.FreezeBelow)
 	}
 	limit := o.Budget().Mul(whole(1).Sub(f.Policy.FreezeBelow))
-	if spent(least) && (least.events() >= enough || least.surelyAbove(limit)) {
+	if spent(least) && (least.events() >= enough || least.surelyAbove(o, limit)) {
 		return frozen
 	}
 	switch {
@@ -163,7 +163,7 @@ func judge(a account, o *slo.Objective, f *slo.File) standing {
 		return unseen
 	case a.events() < enough:
 		return tooFew
-	case a.remaining(o.Budget()).GreaterThanOrEqual(f.Policy.ResumeAbove):
+	case a.remaining(o).GreaterThanOrEqual(f.Policy.ResumeAbove):
 		return clear
 	}
 	return between
@@ -191,7 +191,7 @@ func (r reader) decide(ctx context.Context, set *slo.Set, b Budget) (Verdict, er
 	v := Verdict{Budget: b}
 	a, f, o := b.account(), b.file, b.objective
 	counts := fmt.Sprintf("%s of %s", countOf(a.bad, "bad "+o.EventName()), group3(a.events()))
-	allowed := fmt.Sprintf("%s tolerates %s", percent(o.Target), short(a.tolerated(o.Budget())))
+	allowed := fmt.Sprintf("%s tolerates %s", percent(o.Target), short(a.tolerated(o)))
 	left := percentOf(b.Remaining.Decimal)
 	switch judge(a, o, f) {
 	case frozen:

@@ -94,7 +94,7 @@ func predicted(scope slo.Scope, steps map[string]account, runs int64) (Predictio
 		n := a.events()
 		share := math.Pow(float64(a.good)/float64(n), float64(n)/float64(runs))
 		success *= share
-		p.Steps = append(p.Steps, PredictedStep{Name: name, Calls: n, Bad: a.bad, ErrorRatio: *a.errorRatio(),
+		p.Steps = append(p.Steps, PredictedStep{Name: name, Calls: n, Bad: a.bad, ErrorRatio: *a.errorRatio(&slo.Objective{}),
 			PerRun: quotient(whole(n), whole(runs), burnDigits), Success: rounded(share, ratioDigits)})
 	}
 	p.Success = rounded(success, ratioDigits)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/agentslo/agentslo/slo"
 )
 
@@ -69,7 +71,7 @@ func compareAll(part []Budget) {
 	}
 	for i := range part {
 		if b := &part[i]; b.Split != nil {
-			least := rounded(b.account().atLeast(compared), ratioDigits)
+			least := rounded(b.account().atLeast(b.objective, compared), ratioDigits)
 			b.AtLeast = &least
 		}
 	}
@@ -78,12 +80,12 @@ func compareAll(part []Budget) {
 // atLeast is the error ratio that the true one is above with [confidence] when
 // so many accounts are compared: the lower one-sided Clopper-Pearson bound. One
 // failure alone proves nothing.
-func (a account) atLeast(compared int) float64 {
+func (a account) atLeast(o *slo.Objective, compared int) float64 {
 	if a.bad < 2 {
 		return 0
 	}
 	low, _ := slo.ClopperPearson(float64(a.bad), float64(a.events()), 1-2*(1-confidence)/float64(max(compared, 1)))
-	return low
+	return o.Judge.Corrected(decimal.NewFromFloat(low)).InexactFloat64()
 }
 
 // overflowNote says that a split does not tell all values apart.

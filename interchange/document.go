@@ -32,13 +32,13 @@ type settings struct {
 	labels                   map[string]string
 	pageLabels, ticketLabels map[string]string
 	runbook, dashboard       string
-	falsePages               string
+	falsePages, dispersion   string
 }
 
 func (s settings) equal(other settings) bool {
 	return s.window == other.window && s.calendar == other.calendar && s.timezone == other.timezone &&
 		maps.Equal(s.labels, other.labels) && maps.Equal(s.pageLabels, other.pageLabels) && maps.Equal(s.ticketLabels, other.ticketLabels) &&
-		s.runbook == other.runbook && s.dashboard == other.dashboard && s.falsePages == other.falsePages
+		s.runbook == other.runbook && s.dashboard == other.dashboard && s.falsePages == other.falsePages && s.dispersion == other.dispersion
 }
 
 // loudness lowers an alert that no traffic could reach.
@@ -229,6 +229,7 @@ func (d *document) yaml() *yaml.Node {
 		alerting.mapping(severity.name, inner)
 	}
 	alerting.plain("false_pages", d.falsePages)
+	alerting.plain("dispersion", d.dispersion)
 	m.mapping("alerting", alerting)
 	return &m.node
 }

@@ -188,6 +188,9 @@ func (e *exporter) openSLOMetadata(o *slo.Objective, id string) *mapping {
 	if !e.Alerting.FalsePages.Equal(defaultFalsePages) {
 		note("false-pages", e.Alerting.FalsePages.String())
 	}
+	if !e.Alerting.Dispersion.Equal(decimal.NewFromInt(1)) {
+		note("dispersion", e.Alerting.Dispersion.String())
+	}
 	for name, value := range e.Alerting.PageLabels {
 		note("page-label."+name, value)
 	}

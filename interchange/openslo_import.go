@@ -261,6 +261,8 @@ func (i *importer) openSLOAnnotations(to *objective, f field) (own map[string]bo
 			to.dashboard = value
 		case name == "false-pages":
 			to.falsePages = value
+		case name == "dispersion":
+			to.dispersion = value
 		case name == "alert":
 			if value != string(slo.AlertNone) {
 				a.warn("not carried: how loud the SLO is comes from its alertPolicies")

@@ -1,6 +1,7 @@
 package interchange
 
 import (
+	"github.com/shopspring/decimal"
 	"slices"
 	"strings"
 
@@ -25,6 +26,9 @@ func (e *exporter) sloth() {
 	}
 	if !e.Alerting.FalsePages.Equal(defaultFalsePages) {
 		e.warn("not carried: Sloth has no allowance for false pages (false_pages)", "alerting")
+	}
+	if !e.Alerting.Dispersion.Equal(decimal.NewFromInt(1)) {
+		e.warn("not carried: Sloth's alerts weigh no evidence, so there is nothing to disperse (dispersion)", "alerting")
 	}
 	labels := map[string]string{}
 	for name, value := range e.Labels {

@@ -24,14 +24,14 @@ func SuccessRatio(f *slo.File, o *slo.Objective, window time.Duration) string {
 // Counted is the number of good and bad events within the window, the ratios'
 // denominator.
 func Counted(f *slo.File, o *slo.Objective, window time.Duration) string {
-	s := identity(recordIncrease(window), f, o).with(LabelVerdict + `=~"good|bad"`)
+	s := identity(recordIncrease(f, window), f, o).with(LabelVerdict + `=~"good|bad"`)
 	return "sum without (" + LabelVerdict + ") (" + s.String() + ")"
 }
 
 // Uncounted is the share of the window's runs that an SLO did not count, 0 to
 // 1: unknown and excluded ones. Nothing when there were no runs.
 func Uncounted(f *slo.File, o *slo.Objective, window time.Duration) string {
-	all := identity(recordIncrease(window), f, o)
+	all := identity(recordIncrease(f, window), f, o)
 	uncounted := all.with(LabelVerdict + `=~"unknown|excluded"`)
 	return "sum without (" + LabelVerdict + ") (" + uncounted.String() + ") / (sum without (" + LabelVerdict + ") (" + all.String() + ") > 0)"
 }

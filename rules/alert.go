@@ -15,6 +15,8 @@ import (
 	"github.com/agentslo/agentslo/slo"
 )
 
+const lateMetric = "agentslo_late_bad_events_total"
+
 // noDataFor is how long the exporter may be away before it is missed: longer
 // than a rollout takes.
 const noDataFor = 10 * time.Minute
@@ -35,28 +37,57 @@ func (s scope) alerts(o *slo.Objective) []Rule {
 }
 
 func (s scope) burn(o *slo.Objective, t Tier) Rule {
-	ratio := s.one(identity(recordErrorRatio(t.Long), s.file, o))
-	evidence := s.one(identity(recordEvidence(t.Long), s.file, o))
+	ratio := s.one(identity(recordErrorRatio(s.file, t.Long), s.file, o))
+	evidence := s.one(identity(recordEvidence(s.file, t.Long), s.file, o))
 	expr := fmt.Sprintf("%s > %s\nand\n%s > %s\nand\n(\n  %s\n) > %s",
 		ratio, t.Threshold, evidence, t.Evidence,
 		strings.Join(s.newest(o, t), "\n  or\n  "), t.ShortEvidence)
 
+	if t.Severity == SeverityPage && o.CountsRuns() {
+		expr += fmt.Sprintf("\nunless\n%s > 0.5 * %s", s.late(o, t.Long),
+			s.one(identity(recordIncrease(s.file, t.Long), s.file, o).equal(LabelVerdict, slo.Bad.String())))
+	}
 	labels := alertLabels(s.file, o, t.Severity)
 	labels["tier"] = t.Name
-	events := s.told(recordIncrease(t.Long), o)
+	events := s.told(recordIncrease(s.file, t.Long), o)
 	bad := events.equal(LabelVerdict, slo.Bad.String()).String()
 	counted := "sum(" + events.with(LabelVerdict+`=~"good|bad"`).String() + ")"
 	window := budgetWindow(s.file)
 	left := s.told("agentslo:budget_remaining:ratio", o).String()
-	lasts := fmt.Sprintf("clamp_min(%s, 0) * %d / %s", left, int64(window/time.Second), s.told(recordBurnRate(t.Long), o))
+	length, budget := strconv.Itoa(int(window/time.Second)), "The error budget of "+Duration(window)
+	if s.calendar() {
+		length, budget = "scalar(time() - "+s.recorded(WindowStart).String()+")", "This "+s.file.Window.Calendar+"'s error budget"
+	}
+	lasts := fmt.Sprintf("clamp_min(%s, 0) * %s / %s", left, length, s.told(recordBurnRate(s.file, t.Long), o))
 
 	notes := s.links(o)
 	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the " + eventsOf(o) + " in the last " + Duration(t.Long) + " were bad; the objective allows " + percent(o.Budget())
 	notes["description"] = literal(objective(o)) +
 		"In the last " + Duration(t.Long) + " " + s.ask(bad, "humanize") + " of " + s.ask(counted, "humanize") + " counted " + eventsOf(o) + " were bad. " +
-		"The error budget of " + Duration(window) + s.budgetLeft(left, lasts) + "."
+		s.lateText(o, t) + budget + s.budgetLeft(left, lasts) + "."
 	notes["reasons_query"] = literal(Reasons(s.file, o, t.Long))
 	return Rule{Alert: AlertBudgetBurn, Expr: expr, KeepFiringFor: model.Duration(t.KeepFiring), Labels: labels, Annotations: notes}
+}
+
+// late is about how many bad events of the window were counted long after
+// their runs' ends. When most of them were, what they show is past, and nobody is
+// woken for it; tickets come all the same.
+func (s scope) late(o *slo.Objective, window time.Duration) string {
+	return fmt.Sprintf("sum by (%s) (increase(%s[%s]))", s.key(), s.events(lateMetric).equal(LabelSLO, o.Name), Duration(window))
+}
+
+// lateText tells, in a ticket, of failures that were counted too late to page.
+func (s scope) lateText(o *slo.Objective, t Tier) string {
+	if t.Severity != SeverityTicket || !o.CountsRuns() {
+		return ""
+	}
+	sel := s.events(lateMetric).equal(LabelSLO, o.Name)
+	if s.byAgent() {
+		sel = sel.with(LabelAgent + "=" + thisAgent)
+	}
+	query := s.queryText(fmt.Sprintf("round(sum(increase(%s[%s])))", sel, Duration(t.Long)))
+	return "{{ with query " + query + " }}{{ if gt (. | first | value) 0.0 }}About {{ . | first | value | humanize }} of them were counted more than " +
+		slo.FormatDuration(s.file.LateAfter(o)) + " after their runs ended. {{ end }}{{ end }}"
 }
 
 // newest is the evidence of the short window, or of the first longer one that
@@ -65,7 +96,7 @@ func (s scope) newest(o *slo.Objective, t Tier) []string {
 	var all []string
 	for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
 		evidence := fmt.Sprintf("%s * (%s > bool %s)",
-			s.one(identity(recordEvidence(w), s.file, o)), s.one(identity(recordErrorRatio(w), s.file, o)), t.ShortThreshold)
+			s.one(identity(recordEvidence(s.file, w), s.file, o)), s.one(identity(recordErrorRatio(s.file, w), s.file, o)), t.ShortThreshold)
 		if w < t.Long {
 			evidence = fmt.Sprintf("(%s and %s > 0)", evidence, s.all(o, w, `good|bad`))
 		}
@@ -76,7 +107,7 @@ func (s scope) newest(o *slo.Objective, t Tier) []string {
 
 // all is the number of events in the window with any of the verdicts.
 func (s scope) all(o *slo.Objective, window time.Duration, verdicts string) string {
-	return fmt.Sprintf("sum by (%s) (%s)", s.key(), identity(recordIncrease(window), s.file, o).with(LabelVerdict+"=~"+quote(verdicts)))
+	return fmt.Sprintf("sum by (%s) (%s)", s.key(), identity(recordIncrease(s.file, window), s.file, o).with(LabelVerdict+"=~"+quote(verdicts)))
 }
 
 // maxUncounted is the share of runs that may be unknown or excluded: where
@@ -93,7 +124,7 @@ func maxUncounted(f *slo.File, o *slo.Objective) decimal.Decimal {
 // burn alerts do: one unknown among three runs is none.
 func (s scope) coverage(o *slo.Objective) Rule {
 	window := coverageWindow(s.file)
-	share, runs := s.one(identity(recordUncounted(window), s.file, o)), s.all(o, window, ".+")
+	share, runs := s.one(identity(recordUncounted(s.file, window), s.file, o)), s.all(o, window, ".+")
 	if o.Conditional() {
 		// The runs that it is not about hide nothing, however many they are.
 		runs = s.all(o, window, "good|bad|unknown")
@@ -116,8 +147,8 @@ and
 	notes := s.links(o)
 	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the " + eventsOf(o) + " in the last " + Duration(window) + " gave no verdict, " + percent(most) + " may"
 	notes["description"] = literal(objective(o)) +
-		"In the last " + Duration(window) + " " + s.ask(s.told(recordIncrease(window), o).equal(LabelVerdict, slo.Unknown.String()).String(), "humanize") + " " + eventsOf(o) + " were unknown, evidence missing, and " +
-		s.ask(s.told(recordIncrease(window), o).equal(LabelVerdict, slo.Excluded.String()).String(), "humanize") + " excluded: the error budget says little about them."
+		"In the last " + Duration(window) + " " + s.ask(s.told(recordIncrease(s.file, window), o).equal(LabelVerdict, slo.Unknown.String()).String(), "humanize") + " " + eventsOf(o) + " were unknown, evidence missing, and " +
+		s.ask(s.told(recordIncrease(s.file, window), o).equal(LabelVerdict, slo.Excluded.String()).String(), "humanize") + " excluded: the error budget says little about them."
 	return Rule{Alert: AlertCoverageLow, Expr: expr, Labels: alertLabels(s.file, o, SeverityTicket), Annotations: notes}
 }
 
@@ -145,13 +176,44 @@ unless on ()
   or
   (agentslo_unmatched_runs_total unless on () %s)
 )`, events, known, known)
+	all := s.noRuns()
 	labels := alertLabels(s.file, nil, SeverityTicket)
 	notes := s.links(nil)
 	notes["summary"] = literal(s.name(nil)) + ": no data on any SLO for " + Duration(noDataFor)
 	notes["description"] = "The counters agentslo_events_total of the service are gone, and so is the exporter that published them. " +
 		"This is not an idle agent: its counters would stand still. Until they are back, error budgets and alerts rest on what was counted before."
-	return []Rule{{Alert: AlertNoData, Expr: expr, For: model.Duration(noDataFor), Labels: labels, Annotations: notes}}
+	return append(all, Rule{Alert: AlertNoData, Expr: expr, For: model.Duration(noDataFor), Labels: labels, Annotations: notes})
 }
+
+// noRuns fires when the file says how often a run is to be expected, and for
+// longer than that none was counted: the job that starts the agent at night did
+// not, or its telemetry takes another way. It is silent until the rules have run
+// for so long.
+func (s scope) noRuns() []Rule {
+	every := s.file.Alerting.ExpectedEvery
+	if every == 0 {
+		return nil
+	}
+	by := ""
+	if s.byAgent() {
+		by = "by (" + LabelAgent + ") "
+	}
+	total := s.events(State).equal(labelPart, "total").String()
+	// What a run that is a little later than the last one takes: a tenth, at least
+	// ten minutes.
+	window := Duration((every + max(every/10, 10*time.Minute)).Truncate(time.Minute))
+	expr := fmt.Sprintf("sum %[1]s(%[2]s)\n-\nsum %[1]s(%[2]s offset %[3]s or last_over_time(%[2]s[%[4]s] offset %[3]s))\n== 0", by, total, window, lookBack)
+	labels := alertLabels(s.file, nil, SeverityTicket)
+	labels["tier"] = tierNoRuns
+	notes := s.links(nil)
+	notes["summary"] = literal(s.name(nil)) + ": no run for more than " + window + ", where one is expected every " + Duration(every)
+	notes["description"] = "No run of the service completed in the last " + window + ". Either nothing starts the agent, or what it does is not seen. " +
+		"Its error budgets do not change while it does not run."
+	return []Rule{{Alert: AlertNoData, Expr: expr, Labels: labels, Annotations: notes}}
+}
+
+// tierNoRuns tells the alert on missing runs from that on missing counters.
+const tierNoRuns = "no_runs"
 
 // alertLabels identify an alert and route it: the file's labels, then what
 // `alerting` says for the severity. o is nil for an alert of the whole service.

@@ -196,10 +196,13 @@ label_replace(
 // increase is how many events were counted within the window: total now less
 // total at its start, which is 0 if the SLO is younger.
 func (s scope) increase(window time.Duration) string {
-	return countedWithin(s.events(State).equal(labelPart, "total"), window)
+	return s.countedWithin(s.events(State).equal(labelPart, "total"), window)
 }
 
-func countedWithin(total selector, window time.Duration) string {
+func (s scope) countedWithin(total selector, window time.Duration) string {
+	if s.calendar() && window == budgetWindow(s.file) {
+		return sinceWindowStart(total)
+	}
 	return fmt.Sprintf(`max without (%[1]s) (
   clamp_min(
     %[2]s
@@ -218,9 +221,10 @@ func countedWithin(total selector, window time.Duration) string {
 )`, labelPart, total.String(), Duration(window), lookBack, lookFarAtStart)
 }
 
-// verdicts is the recorded number of events with that verdict in the window.
+// verdicts is the recorded number of events with that verdict in the window, of
+// every SLO whose verdicts are taken as they are.
 func (s scope) verdicts(v slo.Verdict, window time.Duration) string {
-	return s.one(s.recorded(recordIncrease(window)).equal(LabelVerdict, v.String()))
+	return s.one(s.unjudged(s.recorded(recordIncrease(s.file, window)).equal(LabelVerdict, v.String())))
 }
 
 // one reduces a recorded series to the labels that identify it: for a few
@@ -248,7 +252,7 @@ clamp_min(
 }
 
 func (s scope) burnRate(window time.Duration) string {
-	return s.one(s.recorded(recordErrorRatio(window))) + "\n" + s.times("/", s.recorded("agentslo:error_budget:ratio"))
+	return s.one(s.recorded(recordErrorRatio(s.file, window))) + "\n" + s.times("/", s.recorded("agentslo:error_budget:ratio"))
 }
 
 // evidence is bad·ln(r/b) + good·ln((1−r)/(1−b)), and 0 unless r > b: below b,
@@ -265,12 +269,12 @@ func (s scope) evidence(window time.Duration) string {
   ln(clamp_max(clamp_min(1 - %s, 1e-18) %s, 1)),
   0
 )`,
-		s.verdicts(slo.Bad, window), s.one(s.recorded(recordBurnRate(window))),
-		s.verdicts(slo.Good, window), s.one(s.recorded(recordErrorRatio(window))), s.times("/", s.recorded("agentslo:objective:ratio")))
+		s.verdicts(slo.Bad, window), s.one(s.recorded(recordBurnRate(s.file, window))),
+		s.verdicts(slo.Good, window), s.one(s.recorded(recordErrorRatio(s.file, window))), s.times("/", s.recorded("agentslo:objective:ratio")))
 }
 
 func (s scope) budgetRemaining() string {
-	return "1 - " + s.one(s.recorded(recordErrorRatio(budgetWindow(s.file)))) + "\n" + s.times("/", s.recorded("agentslo:error_budget:ratio"))
+	return "1 - " + s.one(s.recorded(recordErrorRatio(s.file, budgetWindow(s.file)))) + "\n" + s.times("/", s.recorded("agentslo:error_budget:ratio"))
 }
 
 // coverageWindow is the window over which it is judged how much is not counted.
@@ -279,7 +283,7 @@ func coverageWindow(f *slo.File) time.Duration { return scaled(24*time.Hour, bud
 // uncounted is the share of a window's runs that are unknown or excluded; 0
 // when there were none.
 func (s scope) uncounted(window time.Duration) string {
-	all := s.recorded(recordIncrease(window))
+	all := s.recorded(recordIncrease(s.file, window))
 	return fmt.Sprintf(`sum by (%[1]s) (%[2]s)
 /
 clamp_min(sum by (%[1]s) (%[3]s), 1)`, s.key(), all.with(LabelVerdict+`=~"unknown|excluded"`), all)

@@ -26,9 +26,6 @@ var reserved = []string{LabelService, LabelEnvironment, LabelSLO, LabelAgent, La
 // Groups builds the rules of every file of the set: one group each, in order,
 // with a name that is unique within the set. The state of the counters does
 // not carry the file's labels, so changing them loses nothing.
-//
-// An error budget over a calendar window is not recorded as such yet: its
-// series cover the rolling window of the same usual length (7, 30 or 90 days).
 func Groups(set *slo.Set) []Group {
 	var groups []Group
 	names := map[string]int{}
@@ -64,6 +61,9 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 		rules = append(rules,
 			Rule{Record: "agentslo:objective:ratio", Expr: vector(o.Target), Labels: own},
 			Rule{Record: "agentslo:error_budget:ratio", Expr: vector(o.Budget()), Labels: own})
+		if o.Judge != nil {
+			rules = append(rules, Rule{Record: judgedBudget, Expr: vector(o.JudgedBudget()), Labels: own})
+		}
 	}
 	if f.CountsRuns() {
 		rules = append(rules, Rule{Record: State, Expr: s.state(), Labels: identityLabels(f)})
@@ -73,6 +73,9 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 		own[LabelSLO] = o.Name
 		rules = append(rules, Rule{Record: State, Expr: s.ratioState(o), Labels: own})
 	}
+	if s.calendar() {
+		rules = append(rules, s.windowStart()...)
+	}
 	for _, w := range Windows(f) {
 		var counts []string
 		if f.CountsRuns() {
@@ -81,17 +84,26 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 		if len(s.ratios()) > 0 {
 			counts = append(counts, s.ratioIncrease(w))
 		}
-		rules = append(rules, record(recordIncrease(w), strings.Join(counts, "\nor\n")))
+		rules = append(rules, record(recordIncrease(f, w), strings.Join(counts, "\nor\n")))
 	}
 	for _, w := range Windows(f) {
-		rules = append(rules,
-			record(recordErrorRatio(w), s.errorRatio(w)),
-			record(recordBurnRate(w), s.burnRate(w)),
-			record(recordEvidence(w), s.evidence(w)))
+		if len(s.judged()) < len(f.SLOs) {
+			rules = append(rules, record(recordErrorRatio(f, w), s.errorRatio(w)))
+		}
+		for _, o := range s.judged() {
+			rules = append(rules, s.ofOne(o, recordErrorRatio(f, w), s.judgedErrorRatio(o, w)))
+		}
+		rules = append(rules, record(recordBurnRate(f, w), s.burnRate(w)))
+		if len(s.judged()) < len(f.SLOs) {
+			rules = append(rules, record(recordEvidence(f, w), s.evidence(w)))
+		}
+		for _, o := range s.judged() {
+			rules = append(rules, s.ofOne(o, recordEvidence(f, w), s.judgedEvidence(o, w)))
+		}
 	}
 	rules = append(rules,
 		record("agentslo:budget_remaining:ratio", s.budgetRemaining()),
-		record(recordUncounted(coverageWindow(f)), s.uncounted(coverageWindow(f))))
+		record(recordUncounted(f, coverageWindow(f)), s.uncounted(coverageWindow(f))))
 
 	for i := range f.SLOs {
 		rules = append(rules, s.alerts(&f.SLOs[i])...)

@@ -37,19 +37,19 @@ func Objective(f *slo.File, o *slo.Objective) string {
 // ErrorRatio is bad events over good and bad ones within the window, 0 to 1;
 // 0 when there were none.
 func ErrorRatio(f *slo.File, o *slo.Objective, window time.Duration) string {
-	return identity(recordErrorRatio(window), f, o).String()
+	return identity(recordErrorRatio(f, window), f, o).String()
 }
 
 // BurnRate is the error ratio over the tolerated one, 0 and up: at 1 the budget lasts
 // exactly for its window.
 func BurnRate(f *slo.File, o *slo.Objective, window time.Duration) string {
-	return identity(recordBurnRate(window), f, o).String()
+	return identity(recordBurnRate(f, window), f, o).String()
 }
 
 // Evidence is the log-likelihood ratio, in nats, of the window's error ratio
 // against the budgeted one; 0 when the budget is not being overspent.
 func Evidence(f *slo.File, o *slo.Objective, window time.Duration) string {
-	return identity(recordEvidence(window), f, o).String()
+	return identity(recordEvidence(f, window), f, o).String()
 }
 
 // BudgetRemaining is the share of the error budget that is left, at most 1,
@@ -60,7 +60,7 @@ func BudgetRemaining(f *slo.File, o *slo.Objective) string {
 
 // Events is the number of events with that verdict within the window.
 func Events(f *slo.File, o *slo.Objective, verdict slo.Verdict, window time.Duration) string {
-	return identity(recordIncrease(window), f, o).equal(LabelVerdict, verdict.String()).String()
+	return identity(recordIncrease(f, window), f, o).equal(LabelVerdict, verdict.String()).String()
 }
 
 // Reasons is the number of bad events within the window by reason, largest
@@ -106,11 +106,30 @@ func Duration(d time.Duration) string {
 	return strconv.FormatInt(int64(d/time.Second), 10) + "s"
 }
 
-func recordIncrease(w time.Duration) string   { return "agentslo:events:increase" + Duration(w) }
-func recordErrorRatio(w time.Duration) string { return "agentslo:error_ratio:" + Duration(w) }
-func recordBurnRate(w time.Duration) string   { return "agentslo:burn_rate:" + Duration(w) }
-func recordUncounted(w time.Duration) string  { return "agentslo:uncounted_ratio:" + Duration(w) }
-func recordEvidence(w time.Duration) string   { return "agentslo:evidence:" + Duration(w) }
+// WindowName is how recorded series and people name a window of [Windows]: 5m,
+// 30d, or month for a budget over a calendar month.
+func WindowName(f *slo.File, window time.Duration) string {
+	if f != nil && f.Window.Calendar != "" && window == budgetWindow(f) {
+		return f.Window.Calendar
+	}
+	return Duration(window)
+}
+
+func recordIncrease(f *slo.File, w time.Duration) string {
+	return "agentslo:events:increase" + WindowName(f, w)
+}
+func recordErrorRatio(f *slo.File, w time.Duration) string {
+	return "agentslo:error_ratio:" + WindowName(f, w)
+}
+func recordBurnRate(f *slo.File, w time.Duration) string {
+	return "agentslo:burn_rate:" + WindowName(f, w)
+}
+func recordUncounted(f *slo.File, w time.Duration) string {
+	return "agentslo:uncounted_ratio:" + WindowName(f, w)
+}
+func recordEvidence(f *slo.File, w time.Duration) string {
+	return "agentslo:evidence:" + WindowName(f, w)
+}
 
 // identity selects recorded series: a file without an environment records
 // none, and an empty matcher keeps its series apart from those of a file of

@@ -185,7 +185,7 @@ label_replace(
 // what follows from two of them.
 func (s scope) ratioIncrease(window time.Duration) string {
 	total := identity(State, s.file, nil).equal(labelPart, "total")
-	terms := []string{countedWithin(named(total, s.ratios()).with(LabelVerdict+"!="+quote(string(slo.RoleTotal))), window)}
+	terms := []string{s.countedWithin(named(total, s.ratios()).with(LabelVerdict+"!="+quote(string(slo.RoleTotal))), window)}
 	for _, follows := range []struct{ known, other slo.Role }{{slo.RoleBad, slo.RoleGood}, {slo.RoleGood, slo.RoleBad}} {
 		these := slices.DeleteFunc(s.ratios(), func(o *slo.Objective) bool {
 			return len(o.Events.Total) == 0 || len(o.Events.Of(follows.known)) == 0
@@ -196,8 +196,8 @@ func (s scope) ratioIncrease(window time.Duration) string {
 		of := named(total, these)
 		// A failure may be scraped before the request that it is one of.
 		terms = append(terms, labelled(fmt.Sprintf("clamp_min(\n%s\n- ignoring (%s)\n%s,\n0)",
-			countedWithin(of.equal(LabelVerdict, string(slo.RoleTotal)), window), LabelVerdict,
-			countedWithin(of.equal(LabelVerdict, string(follows.known)), window)), LabelVerdict, string(follows.other)))
+			s.countedWithin(of.equal(LabelVerdict, string(slo.RoleTotal)), window), LabelVerdict,
+			s.countedWithin(of.equal(LabelVerdict, string(follows.known)), window)), LabelVerdict, string(follows.other)))
 	}
 	return strings.Join(terms, "\nor\n")
 }

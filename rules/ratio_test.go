@@ -316,24 +316,32 @@ func TestRatioAlerts(t *testing.T) {
 // from the selectors, here with expressions, and good events of all.
 func TestRatiosUnderPromtool(t *testing.T) {
 	t.Parallel()
+	tests := underPromtool(t, "service: api\nslos: {latency: {sli: ratio, objective: 95%, alert: ticket, events: {good: ['d_bucket{le=\"0.5\",job=~\"(api|web)-[0-9]+\"}'], total: ['d_count{job!=\"\",path!~\"/health.*\"}']}}}\n")
+	require.Contains(t, tests, `d_bucket{le="0.5",job="api-0",instance="web"}`)
+}
+
+// underPromtool checks the rules of a file and runs their generated tests,
+// which it returns.
+func underPromtool(t *testing.T, text string) string {
+	t.Helper()
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
 		t.Skip("promtool is not installed")
 	}
-	s := set(t, "service: api\nslos: {latency: {sli: ratio, objective: 95%, alert: ticket, events: {good: ['d_bucket{le=\"0.5\",job=~\"(api|web)-[0-9]+\"}'], total: ['d_count{job!=\"\",path!~\"/health.*\"}']}}}\n")
+	s := set(t, text)
 	dir := t.TempDir()
 	var ruleFile, testFile bytes.Buffer
 	require.NoError(t, rules.Write(&ruleFile, s, rules.FormatPrometheus))
 	require.NoError(t, rules.Tests(&testFile, s, "rules.yaml"))
-	require.Contains(t, testFile.String(), `d_bucket{le="0.5",job="api-0",instance="web"}`)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yaml"), ruleFile.Bytes(), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "tests.yaml"), testFile.Bytes(), 0o600))
 	for _, arguments := range [][]string{{"check", "rules", "rules.yaml"}, {"test", "rules", "tests.yaml"}} {
 		command := exec.Command(promtool, arguments...)
 		command.Dir = dir
 		out, err := command.CombinedOutput()
-		require.NoError(t, err, "%s", out)
+		require.NoError(t, err, "%s\n%s", text, out)
 	}
+	return testFile.String()
 }
 
 // promtool takes rules of the same name and labels for a mistake.

@@ -45,20 +45,29 @@ func SegmentErrorRatio(f *slo.File, o *slo.Objective, dimension string, window t
 // is above 0 for a value that is better than its objective as well.
 func SegmentEvidence(f *slo.File, o *slo.Objective, dimension string, window time.Duration) string {
 	each := "(" + SegmentVerdicts(f, o, dimension, window) + " > 0)" // 0·ln 0 is 0
-	share := func(v slo.Verdict, metric string) string {
-		return labelled(fmt.Sprintf("max by (%s) (%s)", LabelSLO, identity(metric, f, o)), LabelVerdict, v.String())
+	share := func(v slo.Verdict, expr string) string {
+		return labelled("("+expr+")", LabelVerdict, v.String())
 	}
 	return fmt.Sprintf("sum by (%[1]s, %[2]s) (%[3]s * ln(%[3]s / ignoring (%[4]s) group_left () %[5]s / on (%[1]s, %[4]s) group_left () (%[6]s or %[7]s)))",
 		LabelSLO, dimension, each, LabelVerdict, SegmentEvents(f, o, dimension, window),
-		share(slo.Bad, "agentslo:error_budget:ratio"), share(slo.Good, "agentslo:objective:ratio"))
+		share(slo.Bad, tolerated(f, o)), share(slo.Good, "1 - "+tolerated(f, o)))
+}
+
+// tolerated is the share of events by SLO that may be counted bad: the budget,
+// and what the SLO's judge gets wrong.
+func tolerated(f *slo.File, o *slo.Objective) string {
+	budget := identity("agentslo:error_budget:ratio", f, o).String()
+	if o != nil && o.Judge != nil || o == nil && (f == nil || len(scope{file: f}.judged()) > 0) {
+		budget = identity(judgedBudget, f, o).String() + " or " + budget
+	}
+	return fmt.Sprintf("max by (%s) (%s)", LabelSLO, budget)
 }
 
 // Proven says whether so many good and bad events of one value of a dimension
 // are what [WorstSegments] asks for.
 func Proven(o *slo.Objective, good, bad float64) bool {
-	budget, _ := o.Budget().Float64()
 	needed, _ := EvidenceNeeded.Float64()
-	return bad >= 2 && slo.Evidence(good, bad, budget) > needed
+	return bad >= 2 && o.Evidence(good, bad) > needed
 }
 
 // WorstSegments are the values of a dimension with the highest error ratios
@@ -68,8 +77,8 @@ func Proven(o *slo.Objective, good, bad float64) bool {
 // 100% and proves nothing. At 8 nats a tenant that is just within budget is
 // named by chance in less than one look of 3000.
 func WorstSegments(f *slo.File, o *slo.Objective, dimension string, window time.Duration, n int) string {
-	return fmt.Sprintf("topk(%d, (%s) > on (%s) group_left () max by (%s) (%s) and %s >= 2 and %s > %s)", n,
-		SegmentErrorRatio(f, o, dimension, window), LabelSLO, LabelSLO, identity("agentslo:error_budget:ratio", f, o),
+	return fmt.Sprintf("topk(%d, (%s) > on (%s) group_left () %s and %s >= 2 and %s > %s)", n,
+		SegmentErrorRatio(f, o, dimension, window), LabelSLO, tolerated(f, o),
 		SegmentBad(f, o, dimension, window), SegmentEvidence(f, o, dimension, window), EvidenceNeeded)
 }
 

@@ -101,11 +101,19 @@ func evidenceNeeded(f *slo.File, o *slo.Objective, severity string) decimal.Deci
 		share := allowed / float64(max(paging(f), 1))
 		need = need.Add(decimal.NewFromFloat(math.Log(measuredAt / share)).Round(1))
 	}
-	return decimal.Max(need, leastEvidence, decimal.NewFromFloat(alone(o)).RoundCeil(1))
+	need = decimal.Max(need, leastEvidence, decimal.NewFromFloat(alone(o)).RoundCeil(1))
+	return need.Mul(dispersion(f)).Round(2)
+}
+
+// dispersion multiplies the evidence asked for: where counts vary φ times as
+// much as those of independent runs, a likelihood ratio says only 1/φ as much
+// (quasi-likelihood, Wedderburn 1974).
+func dispersion(f *slo.File) decimal.Decimal {
+	return decimal.Max(f.Alerting.Dispersion, decimal.NewFromInt(1))
 }
 
 // alone is the evidence of a window that holds one failure and nothing else, in nats.
-func alone(o *slo.Objective) float64 { return -math.Log(o.Budget().InexactFloat64()) }
+func alone(o *slo.Objective) float64 { return -math.Log(o.JudgedBudget().InexactFloat64()) }
 
 // paging is how many of the file's SLOs may page.
 func paging(f *slo.File) (n int) {
@@ -168,7 +176,7 @@ func Tiers(f *slo.File, o *slo.Objective) []Tier {
 // windows: good and bad events of each.
 func (t Tier) Burns(o *slo.Objective, within func(window time.Duration) (good, bad float64)) bool {
 	good, bad := within(t.Long)
-	if !exceeds(good, bad, t.Threshold) || slo.Evidence(good, bad, o.Budget().InexactFloat64()) <= t.Evidence.InexactFloat64() {
+	if !exceeds(o, good, bad, t.Threshold) || o.Evidence(good, bad) <= t.Evidence.InexactFloat64() {
 		return false
 	}
 	for _, w := range append([]time.Duration{t.Short}, t.Grow...) {
@@ -182,11 +190,11 @@ func (t Tier) Burns(o *slo.Objective, within func(window time.Duration) (good, b
 // StillFailing says whether the events of the short window, or of the one that
 // stands in for it, keep the tier's condition true.
 func (t Tier) StillFailing(o *slo.Objective, good, bad float64) bool {
-	return exceeds(good, bad, t.ShortThreshold) && slo.Evidence(good, bad, o.Budget().InexactFloat64()) > t.ShortEvidence.InexactFloat64()
+	return exceeds(o, good, bad, t.ShortThreshold) && o.Evidence(good, bad) > t.ShortEvidence.InexactFloat64()
 }
 
-func exceeds(good, bad float64, ratio decimal.Decimal) bool {
-	return good+bad > 0 && bad/(good+bad) > ratio.InexactFloat64()
+func exceeds(o *slo.Objective, good, bad float64, ratio decimal.Decimal) bool {
+	return good+bad > 0 && o.ErrorRatio(good, bad) > ratio.InexactFloat64()
 }
 
 func (row tierRow) tier(f *slo.File, o *slo.Objective) Tier {
@@ -201,7 +209,7 @@ func (row tierRow) tier(f *slo.File, o *slo.Objective) Tier {
 	t.Burn = decimal.Max(decimal.RequireFromString(row.share).Mul(windowInLongs).Round(4), decimal.NewFromInt(1))
 	t.Threshold = decimal.Min(t.Burn.Mul(o.Budget()), thresholdCap)
 	t.ShortThreshold = t.Threshold.Div(decimal.NewFromInt(2))
-	t.ShortEvidence = decimal.Min(stillFailing, decimal.NewFromFloat(alone(o)/2).Round(2)) // one failure and nothing else is still failing
+	t.ShortEvidence = decimal.Min(stillFailing, decimal.NewFromFloat(alone(o)/2)).Round(2) // one failure and nothing else is still failing
 	t.BurnThreshold = t.Threshold.Div(o.Budget()).Round(4)
 	t.BudgetShare = t.BurnThreshold.Div(windowInLongs).Round(4)
 	for _, l := range recordedLengths(window) {
@@ -213,7 +221,8 @@ func (row tierRow) tier(f *slo.File, o *slo.Objective) Tier {
 }
 
 // Windows lists the windows over which the series of a file are recorded,
-// shortest first; the last is the window of the error budget.
+// shortest first; the last is the window of the error budget, which may be a
+// calendar period: see [WindowName].
 func Windows(f *slo.File) []time.Duration {
 	window := budgetWindow(f)
 	return append(recordedLengths(window), window)
@@ -230,8 +239,8 @@ func recordedLengths(window time.Duration) []time.Duration {
 	return slices.Compact(all)
 }
 
-// budgetWindow is the length of the error budget's window. Calendar windows
-// have the tiers of a rolling window of their usual length.
+// budgetWindow is the length of the error budget's window. A calendar window
+// has that of a usual one, and its tiers; its records go by [WindowName].
 func budgetWindow(f *slo.File) time.Duration {
 	if f == nil {
 		return tierWindow

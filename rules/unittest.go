@@ -185,20 +185,20 @@ func (s scenario) test(sc scope) test {
 				continue
 			}
 			t.Queries = append(t.Queries, sc.firing(o, h, minute, at))
-			good, bad := h.within(slo.Good, minute, budgetWindow(f)), h.within(slo.Bad, minute, budgetWindow(f))
+			good, bad := h.within(slo.Good, minute, budgetLength(f, minute)), h.within(slo.Bad, minute, budgetLength(f, minute))
 			key := sc.sampleKey(f.SLOs[i].Name)
 			t.Queries = append(t.Queries,
 				testQuery{fmt.Sprintf("sum by (%s) (%s)", sc.key(), Events(f, o, slo.Bad, budgetWindow(f))), at, []testSample{{key, bad}}},
 				testQuery{fmt.Sprintf("sum by (%s) (%s)", sc.key(), Events(f, o, slo.Good, budgetWindow(f))), at, []testSample{{key, good}}},
 				// The share of the budget that is spent; rounded, for it is no whole number.
 				testQuery{fmt.Sprintf("round(sum by (%s) (%s), 0.001)", sc.key(), BudgetRemaining(f, o)), at,
-					[]testSample{{key, rounded(slo.BudgetRemaining(good, bad, o.Budget().InexactFloat64()))}}})
+					[]testSample{{key, rounded(budgetRemaining(o, good, bad))}}})
 		}
 		missing := []testSample{}
 		if sc.noData() != nil && h.goneFor(minute) > 15 {
 			missing = append(missing, testSample{"{}", 1})
 		}
-		t.Queries = append(t.Queries, testQuery{"count(" + identity("ALERTS", f, nil).equal("alertname", AlertNoData).equal(LabelSLO, "").with(`alertstate="firing"`).String() + ")", at, missing})
+		t.Queries = append(t.Queries, testQuery{"count(" + identity("ALERTS", f, nil).equal("alertname", AlertNoData).equal(LabelSLO, "").equal("tier", "").with(`alertstate="firing"`).String() + ")", at, missing})
 	}
 	return t
 }
@@ -261,6 +261,25 @@ func (h history) burns(o *slo.Objective, t Tier, minute int) bool {
 	return t.Burns(o, func(w time.Duration) (good, bad float64) {
 		return h.within(slo.Good, minute, w), h.within(slo.Bad, minute, w)
 	})
+}
+
+// budgetLength is how far the budget's window reaches back at a minute of a
+// test. Tests begin at the Unix epoch, a Thursday: west of Greenwich a month
+// begins some hours later, and counts from the last evaluation before that.
+func budgetLength(f *slo.File, minute int) time.Duration {
+	if c := f.Window.Calendar; c == "month" || c == "quarter" {
+		if offset, _ := clock(f.Window); offset < 0 && minute >= int(-offset/60) {
+			return time.Duration(minute-int(-offset/60)+1) * time.Minute
+		}
+	}
+	return budgetWindow(f)
+}
+
+func budgetRemaining(o *slo.Objective, good, bad float64) float64 {
+	if good+bad == 0 {
+		return 1
+	}
+	return 1 - o.ErrorRatio(good, bad)/o.Budget().InexactFloat64()
 }
 
 func (s scope) sampleKey(name string) string {

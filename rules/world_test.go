@@ -48,6 +48,7 @@ type world struct {
 type target struct {
 	labels map[string]string
 	values map[string]float64 // "agent/slo/verdict" → counter
+	late   map[string]float64 // "agent/slo" → bad events counted late
 	up     bool
 	was    map[string]labels.Labels // at the last scrape
 	shown  time.Time                // when the newest life or series was first scraped
@@ -167,7 +168,7 @@ func (w *world) keepRules(wanted func(promrules.Rule) bool) {
 }
 
 func (w *world) target(pairs ...string) *target {
-	t := &target{labels: map[string]string{"job": "agentslo", "instance": "a:9464"}, values: map[string]float64{}, up: true}
+	t := &target{labels: map[string]string{"job": "agentslo", "instance": "a:9464"}, values: map[string]float64{}, late: map[string]float64{}, up: true}
 	for i := 0; i < len(pairs); i += 2 {
 		t.labels[pairs[i]] = pairs[i+1]
 	}
@@ -180,6 +181,7 @@ func (t *target) born(agent, name string) {
 	for _, v := range slo.Verdicts {
 		t.values[agent+"/"+name+"/"+v.String()] = 0
 	}
+	t.late[agent+"/"+name] = 0
 	t.shown = time.Time{}
 }
 
@@ -221,6 +223,16 @@ func (w *world) scrape() {
 				}
 				is[k] = labels.FromMap(ls)
 				_, err := app.Append(0, is[k], 0, at, v, nil, nil, storage.AOptions{})
+				require.NoError(w.t, err)
+			}
+			for k, v := range t.late {
+				agent, name, _ := strings.Cut(k, "/")
+				ls := map[string]string{"__name__": "agentslo_late_bad_events_total", "slo_service": service, "environment": "prod", "agent": agent, "slo": name}
+				for name, value := range t.labels {
+					ls[name] = value
+				}
+				is["late/"+k] = labels.FromMap(ls)
+				_, err := app.Append(0, is["late/"+k], 0, at, v, nil, nil, storage.AOptions{})
 				require.NoError(w.t, err)
 			}
 			ls := map[string]string{"__name__": "agentslo_unmatched_runs_total"}

@@ -521,6 +521,16 @@ func (r *reader) alerting(f *File, n *yaml.Node, what string) {
 				a.FalsePages = d
 			}
 		}},
+		{"expected_every", func(v *yaml.Node, what string) {
+			if d, ok := r.duration(v, what, time.Millisecond); ok {
+				a.ExpectedEvery = (d + time.Minute - 1).Truncate(time.Minute)
+			}
+		}},
+		{"dispersion", func(v *yaml.Node, what string) {
+			if d, ok := r.number(v, what, atLeastOne); ok {
+				a.Dispersion = d
+			}
+		}},
 	})
 }
 

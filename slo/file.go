@@ -185,11 +185,12 @@ type Objective struct {
 	// Description is for people, "" when there is none.
 	Description string
 
-	// Evaluations, Combine, Wait and ExpectedCoverage belong to correctness and grounding.
+	// Evaluations, Combine, Wait, ExpectedCoverage and Judge belong to correctness and grounding.
 	Evaluations      []Evaluation
 	Combine          Combine
 	Wait             time.Duration // default 1h
 	ExpectedCoverage Decimal       // default 1
+	Judge            *Judge        // nil: its verdicts are taken as they are
 
 	Threshold time.Duration  // latency
 	Measure   Measure        // latency
@@ -287,6 +288,13 @@ type Alerting struct {
 	PageLabels   map[string]string
 	TicketLabels map[string]string
 	FalsePages   Decimal // tolerated false pages per service in 30 days; default 0.3
+	// ExpectedEvery is how often a run completes at least, in whole minutes; 0:
+	// nobody knows.
+	ExpectedEvery time.Duration
+	// Dispersion is how many times more the number of bad runs varies than that of
+	// independent runs would, at least 1, the default: failures that come in clumps
+	// of m on average (geometric) have 2m − 1.
+	Dispersion Decimal
 }
 
 // Policy is what the release gate enforces. Both are shares of the budget.

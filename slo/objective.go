@@ -16,13 +16,13 @@ var kindKeys = map[string]struct {
 	allowed, required []string
 }{
 	"completion":  {slices.Concat([]string{"provider_faults"}, scopeKeys), nil},
-	"correctness": {[]string{"evaluations", "combine", "wait", "expected_coverage", "provider_faults"}, []string{"evaluations"}},
-	"grounding":   {[]string{"evaluations", "combine", "wait", "expected_coverage"}, []string{"evaluations"}},
+	"correctness": {[]string{"evaluations", "combine", "wait", "expected_coverage", "judge", "provider_faults"}, []string{"evaluations"}},
+	"grounding":   {[]string{"evaluations", "combine", "wait", "expected_coverage", "judge"}, []string{"evaluations"}},
 	"latency":     {slices.Concat([]string{"threshold", "measure", "provider_faults"}, scopeKeys), []string{"threshold"}},
 	"cost":        {[]string{"max_usd"}, []string{"max_usd"}},
 	"tool_free":   {},
 	"no_progress": {[]string{"repeats", "per_tool"}, nil},
-	"abstention":  {[]string{"correct", "evaluations", "combine", "wait", "expected_coverage", "provider_faults"}, nil},
+	"abstention":  {[]string{"correct", "evaluations", "combine", "wait", "expected_coverage", "judge", "provider_faults"}, nil},
 	"custom":      {[]string{"good"}, []string{"good"}},
 
 	"abandoned_spend":     {[]string{"deadline", "grace"}, nil},
@@ -101,6 +101,7 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 				o.ExpectedCoverage = d
 			}
 		}},
+		{"judge", func(v *yaml.Node, what string) { o.Judge = r.judge(v, what) }},
 		{"threshold", func(v *yaml.Node, what string) { o.Threshold = r.threshold(f, v, what) }},
 		{"measure", func(v *yaml.Node, what string) {
 			if s, ok := r.word(v, what, string(MeasureRun), string(MeasureFirstToken)); ok {
@@ -174,6 +175,11 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 	for name, e := range found {
 		f.at.note(e, "slos", o.Name, name)
 	}
+	// A verdict that may come later than a page looks back wakes nobody, unless
+	// the file says so.
+	if _, said := found["alert"]; !said && o.Wait > longestPagedWait && slices.Contains(kind.allowed, "wait") {
+		o.Alert = AlertTicket
+	}
 	for _, name := range slices.Concat([]string{"objective"}, kind.required) {
 		if _, ok := found[name]; !ok {
 			r.fault(e.key, "%s is missing in %s; add it, such as %s", name, what, keyExamples[name])
@@ -197,6 +203,10 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 	}
 	return o, true
 }
+
+// longestPagedWait is the longest wait for evaluations with which an SLO pages
+// by default.
+const longestPagedWait = time.Hour
 
 // minPageBurn is the burn rate below which nobody needs to be woken: the
 // budget then lasts for more than half of its window. The most that an SLO can
@@ -288,7 +298,7 @@ func (r *reader) abstention(of entry, what string, found map[string]entry) {
 		}
 		return
 	}
-	for _, name := range []string{"evaluations", "combine", "wait", "expected_coverage"} {
+	for _, name := range []string{"evaluations", "combine", "wait", "expected_coverage", "judge"} {
 		if e, ok := found[name]; ok {
 			r.fault(e.key, "%s: %s says which answers are correct; say how many should be, such as correct: 95%%", what, name)
 			return
@@ -456,6 +466,17 @@ func (r *reader) evaluations(n *yaml.Node, what string) []Evaluation {
 		r.fault(n, "%s names no evaluation; add one, such as %s", what, example)
 	}
 	return evaluations
+}
+
+// LateAfter is how long after its run's end a verdict counts as late: once
+// every wait that the file asks for is over, and an hour more. What late verdicts
+// show is past: labels of last week, a queue that is caught up with.
+func (f *File) LateAfter(o *Objective) time.Duration {
+	after := f.Runs.IdleTimeout + time.Hour
+	if slices.Contains(kindKeys[o.SLI].allowed, "wait") {
+		after += o.Wait
+	}
+	return after
 }
 
 // AppliesTo says whether the SLO is about an agent, by its label or by the name

@@ -290,7 +290,7 @@ func defaults() *File {
 		Runs:        DefaultRuns(),
 		MaxExcluded: ratioOf(20, 100),
 		Tools:       Tools{Expect: ExpectAlways, Evidence: []string{"*"}},
-		Alerting:    Alerting{FalsePages: ratioOf(3, 10)},
+		Alerting:    Alerting{FalsePages: ratioOf(3, 10), Dispersion: one},
 		Policy:      Policy{ResumeAbove: ratioOf(10, 100)},
 	}
 }

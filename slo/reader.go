@@ -215,11 +215,11 @@ func (r *reader) unknownKey(k *yaml.Node, what string, keys []key) string {
 var keyPlaces = map[string]string{
 	"root": "runs", "key": "runs", "quiet_period": "runs", "idle_timeout": "runs", "max_age": "runs", "max_spans": "runs",
 	"expect": "tools", "evidence": "tools", "required": "tools", "answer": "tools", "not_counted": "tools", "retrieval": "tools", "write": "tools",
-	"runbook": "alerting", "dashboard": "alerting", "page": "alerting", "ticket": "alerting", "false_pages": "alerting",
+	"runbook": "alerting", "dashboard": "alerting", "page": "alerting", "ticket": "alerting", "false_pages": "alerting", "expected_every": "alerting", "dispersion": "alerting",
 	"freeze_below": "policy", "resume_above": "policy", "calendar": "window", "timezone": "window",
 	"window": "the top level of the file", "environment": "the top level of the file", "dimensions": "the top level of the file",
 	"exclude": "the top level of the file", "prices": "the top level of the file", "labels": "the top level of the file, or alerting.page and alerting.ticket",
-	"objective": "an SLO in slos", "evaluations": "an SLO in slos", "threshold": "an SLO in slos", "max_usd": "an SLO in slos",
+	"objective": "an SLO in slos", "evaluations": "an SLO in slos", "judge": "an SLO in slos", "sensitivity": "judge of an SLO in slos", "specificity": "judge of an SLO in slos", "threshold": "an SLO in slos", "max_usd": "an SLO in slos",
 	"bad": "events of an SLO of kind ratio", "total": "events of an SLO of kind ratio",
 }
 

@@ -146,6 +146,7 @@ var (
 	positiveShare  = bounds{low: &zero, openLow: true, high: &one, says: "it must be above 0% and at most 100%"}
 	positiveNumber = bounds{low: &zero, openLow: true, says: "it must be above 0"}
 	nonNegative    = bounds{low: &zero, says: "it must not be negative"}
+	atLeastOne     = bounds{low: &one, says: "it must be at least 1"}
 	anyNumber      = bounds{}
 )
 

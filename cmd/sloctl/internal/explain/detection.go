@@ -56,10 +56,10 @@ func newest(t rules.Tier, perHour int) int {
 // which all conditions of the tier hold.
 func failuresToFire(t rules.Tier, o *slo.Objective, perHour int) (int, bool) {
 	long, short := held(t.Long, perHour), newest(t, perHour)
-	limit, evidence, budget := t.Threshold.InexactFloat64(), t.Evidence.InexactFloat64(), o.Budget().InexactFloat64()
+	limit, evidence := t.Threshold.InexactFloat64(), t.Evidence.InexactFloat64()
 	for bad := 1; bad <= long; bad++ {
-		if float64(bad) > limit*float64(long) &&
-			slo.Evidence(float64(long-bad), float64(bad), budget) > evidence &&
+		if o.ErrorRatio(float64(long-bad), float64(bad)) > limit &&
+			o.Evidence(float64(long-bad), float64(bad)) > evidence &&
 			t.StillFailing(o, float64(short-min(bad, short)), float64(min(bad, short))) {
 			return bad, true
 		}

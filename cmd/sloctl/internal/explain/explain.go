@@ -86,14 +86,14 @@ func SLO(f *slo.File, o *slo.Objective) Explanation {
 		runs := hours.Mul(decimal.NewFromInt(int64(n)))
 		e.Tolerated = append(e.Tolerated, Tolerated{n, number(runs), number(runs.Mul(o.Budget()))})
 	}
-	budget := o.Budget().InexactFloat64()
+	budget := o.JudgedBudget().InexactFloat64()
 	for _, t := range rules.Tiers(f, o) {
 		evidence := t.Evidence.InexactFloat64()
 		x := Tier{
 			Name: t.Name, Severity: t.Severity, Long: rules.Duration(t.Long), Short: rules.Duration(t.Short),
 			Threshold: number(t.Threshold), Burn: number(t.BurnThreshold), BudgetShare: number(t.BudgetShare), Evidence: number(t.Evidence),
 			FailuresInARow:  events(evidence, 1, budget),
-			RunsAtThreshold: events(evidence, t.Threshold.InexactFloat64(), budget),
+			RunsAtThreshold: events(evidence, o.Judge.Judged(t.Threshold).InexactFloat64(), budget),
 		}
 		for _, n := range RunsPerHour {
 			x.Traffic = append(x.Traffic, traffic(t, o, n))
