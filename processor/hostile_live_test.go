@@ -152,6 +152,15 @@ func TestLiveTiming(t *testing.T) {
 			}
 			return fmt.Sprintf(`%d 1 %d %d tool:s ~tool.call.id=c%d ~tool.call.arguments={"q":%d} ~tool.call.result=x`, i+2, i, i+1, i, i)
 		},
+		"calls by message": func(i int) string {
+			return fmt.Sprintf(`%d 1 %d %d raw:c scope=langfuse-sdk langfuse.observation.type=generation langfuse.observation.input:={"messages":[{"role":"assistant","tool_calls":[{"id":"c%d"}]},{"role":"tool","tool_call_id":"c%d","content":"x"}]} langfuse.observation.output:={"role":"assistant","tool_calls":[{"id":"c%d","function":{"name":"s","arguments":"{}"}}]}`, i+2, i, i+1, i-1, i-1, i)
+		},
+		"agents that ask once each": func(i int) string {
+			if i%2 == 0 {
+				return fmt.Sprintf(`%d 1 %d %d ia:a`, i+2, i, i+2)
+			}
+			return fmt.Sprintf(`%d %d %d %d chat:gpt-5 ~response.finish_reasons=["tool_calls"]`, i+2, i+1, i, i+1)
+		},
 		"chain":             func(i int) string { return fmt.Sprintf(`%d %d %d 100000 tool:s`, i+2, i+1, i) },
 		"reverse chain":     func(i int) string { return fmt.Sprintf(`%d %d %d 100000 tool:s`, i+2, i+3, i) },
 		"cycle":             func(i int) string { return fmt.Sprintf(`%d %d %d 100000 tool:s`, i+2, (i+1)%20000+2, i) },

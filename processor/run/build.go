@@ -29,6 +29,7 @@ type assembly struct {
 	uses          []int32         // spans whose usage counts
 	calledBy      []int32         // span of each run.Tools entry
 	asking        map[uint64]bool // messages that tools were called by, once asked for
+	nextCalls     []int32         // of each call the next one of its agent, once asked for
 	unseenBy      []int32         // model calls that asked for calls of which nothing is seen
 	decided       evidence        // of the outcome
 	storage       [64]int32

@@ -215,15 +215,21 @@ func (b *assembly) byMessage(m, next int32, traced []int32) (n int) {
 	return n
 }
 
-// nextCall is the next model call of the same agent, or -1.
+// nextCall is the next model call of the same agent as call number k, or -1.
 func (b *assembly) nextCall(k int) int32 {
-	agent := b.ancestor(b.calls[k], convention.Agent)
-	for _, n := range b.calls[k+1:] {
-		if b.ancestor(n, convention.Agent) == agent {
-			return n
+	if b.nextCalls == nil {
+		b.nextCalls = make([]int32, len(b.calls))
+		ofAgent := map[int32]int32{}
+		for k := len(b.calls) - 1; k >= 0; k-- {
+			agent := b.ancestor(b.calls[k], convention.Agent)
+			next, ok := ofAgent[agent]
+			if !ok {
+				next = -1
+			}
+			b.nextCalls[k], ofAgent[agent] = next, b.calls[k]
 		}
 	}
-	return -1
+	return b.nextCalls[k]
 }
 
 // sortCalls puts the calls into order of start again.
