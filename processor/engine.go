@@ -243,6 +243,11 @@ func (j *Judged) Summary() *summary.Summary {
 	}
 	s.Waste = sli.Wasted(j.File, r)
 	s.Failovers = int64(r.Failovers)
+	for i := range sli.Signals {
+		if n := sli.Signals[i].Count(r); n > 0 {
+			s.Signals = append(s.Signals, summary.SignalCount{Signal: sli.Signals[i].Name, Count: int64(n)})
+		}
+	}
 	for i := range r.Faults {
 		x := &r.Faults[i]
 		k := slices.IndexFunc(s.Faults, func(c summary.FaultCount) bool { return c.Model == x.Model && c.Fault == x.Fault.String() })

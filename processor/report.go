@@ -41,6 +41,8 @@ type Report struct {
 	// called.
 	ProviderFaults map[string]int `json:"provider_faults,omitempty"`
 	Failovers      int            `json:"failovers,omitempty"`
+	// Signals counts what else happened, see [sli.Signals].
+	Signals map[string]int `json:"signals,omitempty"`
 	// Why says where each fact comes from, if that was asked for.
 	Why Why `json:"why,omitempty"`
 }
@@ -172,6 +174,14 @@ func (j *Judged) Report() Report {
 			out.ProviderFaults = map[string]int{}
 		}
 		out.ProviderFaults[r.Faults[i].Fault.String()]++
+	}
+	for i := range sli.Signals {
+		if n := sli.Signals[i].Count(r); n > 0 {
+			if out.Signals == nil {
+				out.Signals = map[string]int{}
+			}
+			out.Signals[sli.Signals[i].Name] = n
+		}
 	}
 	for _, x := range j.Results {
 		out.SLOs[x.SLO] = SLOReport{x.Verdict.String(), x.Reason, rounded(x.Value, 1e9), stepReports(x.Steps)}

@@ -15,7 +15,7 @@ type Extractor struct {
 	Names []string
 
 	// Likeness: also say what tool calls have in common that are not the same to
-	// the letter; Facts.Like is empty otherwise.
+	// the letter; Facts.Like has failures alone otherwise.
 	Likeness bool
 
 	keys *table
@@ -219,6 +219,17 @@ func (f *Facts) settle(r *reading, s ptrace.Span) {
 	}
 	if f.Fault != NoFault && (f.Failure != FailureError || f.Class != Transient) {
 		f.Fault = NoFault
+	}
+	if f.Failure == FailureSchema && f.Kind == Tool {
+		f.Failure = FailureError // what it says is about its own work
+	}
+	if v, ok := r.get(slotResumed); ok {
+		f.Point = Resumed
+		if v.Str() == "checkpoint" || r.text(slotResumedFrom) != "" {
+			f.Point = ResumedAt
+		}
+	} else if r.text(slotResumedFrom) != "" {
+		f.Point = ResumedAt
 	}
 	switch f.Failure {
 	case failureControl:

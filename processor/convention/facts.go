@@ -88,6 +88,17 @@ const (
 	FailureCancelled          // abort, cancel, client closed the stream
 	FailurePaused             // interrupt for approval; not a failure
 	FailureGuardrail          // a tripwire refused
+	FailureSchema             // an answer has not the form that was asked for
+)
+
+// Point is where a run was put aside and taken up again, as the emitter says.
+type Point uint8
+
+const (
+	NoPoint    Point = iota
+	Checkpoint       // the run's state was kept
+	Resumed          // the run was taken up again, nothing says from where
+	ResumedAt        // … from a checkpoint
 )
 
 // Unknown marks an integer fact that the telemetry does not carry.
@@ -207,6 +218,7 @@ type Facts struct {
 	Class      Class   // of the failure
 	Failure    Failure // what the error text or value says beyond
 	CallerGone bool    // the caller went away: HTTP 499, client closed request
+	Point      Point
 	// Fault is the provider's trouble that a failed model call tells of.
 	Fault ProviderFault
 

@@ -149,6 +149,9 @@ var failureRules = []failureRule{
 		"invocation canceled", "context canceled", "context cancelled", "run cancelled", "run canceled", "cancelled by user",
 		"canceled by user", "client closed", "client disconnected", "clientdisconnect", "user.interrupt", "stream closed by"},
 		[]string{"aborted", "abort", "error: aborted", "cancelled", "canceled", "abandoned", "interrupted"}},
+	{FailureSchema, []string{"noobjectgenerated", "no object generated", "outputparserexception", "output_parsing_failure", "output parsing",
+		"output validation", "outputvalidation", "structured output", "structuredoutput", "invalid json when parsing", "did not match schema",
+		"does not match the expected schema"}, nil},
 }
 
 // match is what one pass over a text finds: the first rows of the tables

@@ -93,9 +93,10 @@ func (f *Facts) likeResult(s string) {
 	}
 }
 
-// likeError adds one text of a failure.
+// likeError adds one text of a failure. It is read whether likeness is asked for
+// or not: failures are few.
 func (f *Facts) likeError(s string) {
-	if f.Kind != Tool || !f.likens() {
+	if f.Kind != Tool && f.Kind != Model && f.Kind != Note {
 		return
 	}
 	f.Like.Error = short(mix(uint64(f.Like.Error), errorHash(s)))

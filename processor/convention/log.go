@@ -15,6 +15,13 @@ import (
 // record's trace is the caller's to read.
 func (x *Extractor) Log(f *Facts, scope pcommon.InstrumentationScope, r plog.LogRecord) bool {
 	f.Reset()
+	if f.reading == nil {
+		f.reading = &reading{}
+	}
+	f.reading.likeness = x.Likeness
+	if f.Start = uint64(r.Timestamp()); f.Start == 0 {
+		f.Start = uint64(r.ObservedTimestamp())
+	}
 	name := r.EventName()
 	if name == "" {
 		name = mapText(r.Attributes(), "event.name")
@@ -29,6 +36,13 @@ func (x *Extractor) Log(f *Facts, scope pcommon.InstrumentationScope, r plog.Log
 	switch name {
 	case "gen_ai.agent.paused":
 		f.Failure, f.Finish = FailurePaused, FinishHuman
+	case "gen_ai.agent.checkpointed":
+		f.Point = Checkpoint
+	case "gen_ai.agent.resumed":
+		f.Point = Resumed
+		if mapText(r.Attributes(), "gen_ai.agent.resumed_from.type") == "checkpoint" || mapText(r.Attributes(), "gen_ai.agent.checkpoint.id") != "" {
+			f.Point = ResumedAt
+		}
 	case "gen_ai.client.inference.operation.details":
 		f.details(r.Attributes())
 	case "gen_ai.choice":
@@ -276,12 +290,14 @@ func (f *Facts) Supplement(n *Facts) {
 	if f.Kind == Tool || f.Kind == Retrieval {
 		if !f.HasArgs {
 			f.HasArgs, f.ArgsHash, f.ArgsEmpty = n.HasArgs, n.ArgsHash, n.ArgsEmpty
+			f.Like.Args, f.Like.Sentence, f.Like.Query, f.Like.Words = n.Like.Args, n.Like.Sentence, n.Like.Query, n.Like.Words
 		}
 		if !f.HasResult {
 			f.HasResult, f.ResultHash, f.ResultEmpty = n.HasResult, n.ResultHash, n.ResultEmpty
+			f.Like.Result, f.Like.Substance = n.Like.Result, n.Like.Substance
 		}
 		if !f.Failed && n.Failed {
-			f.Failed, f.Class = true, n.Class
+			f.Failed, f.Class, f.Like.Error = true, n.Class, n.Like.Error
 		}
 		return
 	}

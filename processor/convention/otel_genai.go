@@ -60,6 +60,8 @@ var otelGenAIVocabulary = vocabulary{
 		{"gen_ai.tool.call.result", slotResult, 0},
 		{"gen_ai.retrieval.documents", slotDocuments, 0},
 		{"gen_ai.guardrail.triggered", slotTriggered, 0},
+		{"gen_ai.agent.resumed_from.type", slotResumed, 0},
+		{"gen_ai.agent.resumed_from.id", slotResumedFrom, 0},
 	},
 	prefixes: []prefix{
 		{"gen_ai.completion.", readCompletion},

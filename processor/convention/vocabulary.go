@@ -51,9 +51,11 @@ const (
 	slotParameters // of a tool: its arguments, or their schema
 	slotDeferral   // a tool call put off until a person approves
 	slotDocuments
-	slotTriggered // a guardrail refused
-	slotMaxSteps  // how many steps an agent may take
-	slotMethod    // of MCP
+	slotTriggered   // a guardrail refused
+	slotResumed     // what a run was resumed from
+	slotResumedFrom // its id
+	slotMaxSteps    // how many steps an agent may take
+	slotMethod      // of MCP
 
 	slotErrorType
 	slotErrorText

@@ -65,7 +65,7 @@ func (r *Run) wentWrong(i int) string {
 func (b *assembly) firstWrongSpan() int32 {
 	for _, i := range b.this.members {
 		switch s := &b.spans[i]; {
-		case s.isCall && s.Failed && s.Failure <= convention.FailureError,
+		case s.isCall && s.Failed && (s.Failure <= convention.FailureError || s.Failure == convention.FailureSchema),
 			b.retrieves(s) && (s.Failed || s.Documents == 0):
 			return i
 		}

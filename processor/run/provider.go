@@ -1,6 +1,8 @@
 package run
 
 import (
+	"sort"
+
 	"github.com/agentslo/agentslo/processor/convention"
 	"github.com/agentslo/agentslo/slo"
 )
@@ -47,9 +49,10 @@ func (b *assembly) providers() {
 // does, or -1.
 func (b *assembly) next(i int32) int32 {
 	s, owner := &b.spans[i], b.ancestor(i, convention.Agent)
-	for _, j := range b.this.members { // in order of start
+	_, later := b.around(b.this.members, s.End)
+	for _, j := range later {
 		q := &b.spans[j]
-		if j == i || q.judged || q.Start < s.End || b.ancestor(j, convention.Agent) != owner {
+		if j == i || q.judged || b.ancestor(j, convention.Agent) != owner {
 			continue
 		}
 		switch {
@@ -60,6 +63,16 @@ func (b *assembly) next(i int32) int32 {
 		}
 	}
 	return -1
+}
+
+// near bounds how many spans are looked at to find the one before or after another.
+const near = 4096
+
+// around cuts a list of spans in order of start into those that start before a
+// time and those that start at it or later, as far as they are near.
+func (b *assembly) around(list []int32, at uint64) (before, after []int32) {
+	k := sort.Search(len(list), func(k int) bool { return b.spans[list[k]].Start >= at })
+	return list[max(0, k-near):k], list[k:min(len(list), k+near)]
 }
 
 // other says whether the second call asks another model or provider.

@@ -66,6 +66,7 @@ const (
 	fLikeText
 	fLikeResult
 	fLikeError
+	fPoint
 )
 
 const traceMix = 0x9e3779b97f4a7c15
@@ -137,6 +138,7 @@ func flagsOf(f *convention.Facts) uint64 {
 		bit(f.Like.Query|f.Like.Sentence != 0, fLikeText) |
 		bit(f.Like.Result != 0, fLikeResult) |
 		bit(f.Like.Error != 0, fLikeError) |
+		bit(f.Point != convention.NoPoint, fPoint) |
 		bit(f.Convention != "", fConvention) |
 		bit(f.Tentative != convention.Other, fTentative)
 }
@@ -251,6 +253,9 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	}
 	if flags&fFault != 0 {
 		b = append(b, byte(f.Fault))
+	}
+	if flags&fPoint != 0 {
+		b = append(b, byte(f.Point))
 	}
 	if flags&(fLikeArgs|fLikeText|fLikeResult|fLikeError) != 0 {
 		b = appendLikeness(b, &f.Like, flags)
@@ -569,6 +574,9 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		}
 		if has(fFault) {
 			s.Fault = convention.ProviderFault(min(r.byte(), byte(convention.Unavailable)))
+		}
+		if has(fPoint) {
+			s.Point = convention.Point(r.byte())
 		}
 		if flags&(fLikeArgs|fLikeText|fLikeResult|fLikeError) != 0 {
 			r.likeness(&s.Like, flags)

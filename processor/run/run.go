@@ -74,6 +74,8 @@ type Run struct {
 	// EndedByProvider: such a call was the last thing that an error ended.
 	EndedByProvider bool
 
+	Checks Checks
+
 	// Tools are the executed tool calls in order of start, of every role.
 	Tools []ToolCall
 	// Unseen counts tool calls that a model asked for and went on from, of which

@@ -45,6 +45,8 @@ type marks struct {
 	priced    bool // its own word on the cost counts
 	costBelow bool // a span below says its cost
 	sibling   bool // a tool whose sub-agent is not below it
+	// misformedBelow: a span below shows an answer without its form.
+	misformedBelow bool
 	// faultBelow: a span of the same model call below tells of the provider's trouble.
 	faultBelow bool
 	offTrunk   bool // below a tool or guardrail: not on the run's own path

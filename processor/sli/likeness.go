@@ -100,7 +100,7 @@ func (s *subject) looseRepeats(o *slo.Objective, calls []call) (r repetition) {
 	}{{&cosmetic, CosmeticChange}, {&reworded, RewordedCall}} {
 		var circles [][]call
 		for _, alike := range kind.found.groups {
-			if n := rounds(alike); n >= o.RepeatsOf(alike[0].tool) && certain(alike, calls) {
+			if n := rounds(alike); n >= o.RepeatsOf(alike[0].tool) && s.certain(alike, calls) {
 				circles, r.most = append(circles, alike), max(r.most, n)
 			}
 		}
@@ -118,17 +118,12 @@ func (s *subject) looseRepeats(o *slo.Objective, calls []call) (r repetition) {
 // certain says whether calls that are alike went nowhere for certain: the tool's
 // failures never gave way, and arguments that differ met a result that tells
 // something.
-func certain(alike, calls []call) bool {
+func (s *subject) certain(alike, calls []call) bool {
 	differ := slices.ContainsFunc(alike, func(c call) bool { return c.args != alike[0].args })
 	if differ && !alike[0].proves(convention.Slight) {
 		return false
 	}
-	if !alike[0].of.Failed() {
-		return true
-	}
-	first := &alike[0]
-	ofTool := slices.DeleteFunc(slices.Clone(calls), func(c call) bool { return c.tool != first.tool || c.agent != first.agent })
-	return !succeededLater(alike, ofTool)
+	return !s.succeededLater(alike, calls)
 }
 
 // gathering puts calls that are alike together, in order of start.

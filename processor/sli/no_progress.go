@@ -110,7 +110,7 @@ func (s *subject) exactRepeats(o *slo.Objective, calls []call) (r repetition) {
 	for ofTool := range groups(calls, func(a, b call) bool { return a.tool == b.tool && a.agent == b.agent }) {
 		limit := o.RepeatsOf(ofTool[0].tool)
 		for same := range groups(ofTool, sameCall) {
-			if !same[0].known() || succeededLater(same, ofTool) {
+			if !same[0].known() || s.succeededLater(same, calls) {
 				continue
 			}
 			n := rounds(same)
@@ -137,14 +137,22 @@ func (s *subject) exactRepeats(o *slo.Objective, calls []call) (r repetition) {
 
 // succeededLater says whether a call that failed again and again was tried once
 // more with the same arguments and succeeded: it got somewhere.
-func succeededLater(same, ofTool []call) bool {
+func (s *subject) succeededLater(same, all []call) bool {
 	if !same[0].of.Failed() {
 		return false
 	}
+	if s.successes == nil {
+		s.successes = map[likeness]int{}
+		for i := range all {
+			if c := &all[i]; c.argsKnown && !c.of.Failed() && !c.of.Unfinished {
+				x := likeness{agent: c.agent, tool: c.tool, ask: c.looseArgs()}
+				s.successes[x] = max(s.successes[x], c.place)
+			}
+		}
+	}
 	last := slices.MaxFunc(same, func(a, b call) int { return cmp.Compare(a.place, b.place) })
-	return slices.ContainsFunc(ofTool, func(c call) bool {
-		return c.place > last.place && !c.of.Failed() && !c.of.Unfinished && c.argsKnown && c.looseArgs() == last.looseArgs()
-	})
+	place, ok := s.successes[likeness{agent: last.agent, tool: last.tool, ask: last.looseArgs()}]
+	return ok && place > last.place
 }
 
 // interleaved says whether two of the groups took turns: A B A B.

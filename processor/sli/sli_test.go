@@ -262,6 +262,7 @@ func TestVariablesCoverTheEnvironment(t *testing.T) {
 		calling(tool("search", 1, 1), lasted(run.Permanent, failing(tool("lookup", 1, 1))), retrievalTool(false), as(run.Delegation, tool("ask_orders", 1, 1)), as(run.Answer, tool("send_reply", 1, 1))),
 		func(r *run.Run) {
 			r.Environment, r.ModelCalls = "prod", pointer(2)
+			r.Checks = run.Checks{Attempts: 4, Guardrails: 3, GuardrailBlocks: 1, Judges: 2, SchemaFailures: 5, SchemaGivenUp: true, SameCorrections: 2, Resumes: 3, ConfirmedResumes: 1}
 			r.Faults, r.Failovers, r.EndedByProvider = make([]run.ProviderFault, 3), 1, true
 			r.Models = []run.ModelUsage{{Model: "gpt-5"}}
 			r.Usage = convention.Usage{Input: 10, CachedInput: 4, CacheWrite: 1, Output: 5, Reasoning: 2}
@@ -271,6 +272,9 @@ func TestVariablesCoverTheEnvironment(t *testing.T) {
 	want := map[string]any{
 		"run.outcome": "answered", "run.agent": "triage", "run.agents": []string{"triage"}, "run.service": "support",
 		"run.environment": "prod", "run.duration_seconds": 1.0, "run.first_token_seconds": 0.5, "run.model_calls": int64(2),
+		"run.attempts": int64(4), "run.guardrails": int64(3), "run.guardrail_blocks": int64(1), "run.judges": int64(2),
+		"run.schema_failures": int64(5), "run.schema_given_up": true, "run.same_corrections": int64(2),
+		"run.resumes": int64(3), "run.unconfirmed_resumes": int64(2),
 		"run.provider_faults": int64(3), "run.failovers": int64(1), "run.ended_by_provider": true,
 		"run.models": []string{"gpt-5"}, "run.tool_calls": int64(3), "run.failed_tool_calls": int64(1),
 		"run.permanent_failures": int64(1), "run.first_wrong": "failed_call",

@@ -13,6 +13,9 @@ type subject struct {
 	*run.Run
 	file *slo.File
 	vars map[string]any // of CEL; built when an expression needs it
+	// successes has the place of the last successful call, by agent, tool and
+	// arguments; built when a call failed again and again.
+	successes map[likeness]int
 }
 
 // holds evaluates an expression over the run.

@@ -2,6 +2,7 @@ package sli
 
 import (
 	"math"
+	"slices"
 
 	"github.com/agentslo/agentslo/processor/convention"
 	"github.com/agentslo/agentslo/processor/run"
@@ -52,8 +53,10 @@ func Variables(r *run.Run) map[string]any {
 		v["run.models"] = models
 		v["run.provider_faults"], v["run.failovers"] = int64(len(r.Faults)), int64(r.Failovers)
 		v["run.ended_by_provider"] = r.EndedByProvider
+		v["run.attempts"] = int64(r.Checks.Attempts)
 	}
 	toolVariables(v, r)
+	checkVariables(v, r)
 
 	tokens := func(name string, n int64) {
 		if n != convention.Unknown {
@@ -70,6 +73,25 @@ func Variables(r *run.Run) map[string]any {
 
 	v["run.evaluations"] = scores(r.Evaluations)
 	return v
+}
+
+// checkVariables are known of what the telemetry shows at all: a run without a
+// guardrail span may have had guardrails, and only an answer that is a tool call
+// shows that it had the right form.
+func checkVariables(v map[string]any, r *run.Run) {
+	c := &r.Checks
+	if c.Guardrails > 0 {
+		v["run.guardrails"], v["run.guardrail_blocks"] = int64(c.Guardrails), int64(c.GuardrailBlocks)
+	}
+	if c.Judges > 0 {
+		v["run.judges"] = int64(c.Judges)
+	}
+	if c.SchemaFailures > 0 || slices.ContainsFunc(r.Tools, func(t run.ToolCall) bool { return t.Role == run.Answer }) {
+		v["run.schema_failures"], v["run.schema_given_up"], v["run.same_corrections"] = int64(c.SchemaFailures), c.SchemaGivenUp, int64(c.SameCorrections)
+	}
+	if c.Resumes > 0 || r.RunID != "" {
+		v["run.resumes"], v["run.unconfirmed_resumes"] = int64(c.Resumes), int64(c.Resumes-c.ConfirmedResumes)
+	}
 }
 
 func toolVariables(v map[string]any, r *run.Run) {

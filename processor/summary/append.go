@@ -101,6 +101,9 @@ func put(m pcommon.Map, s *Summary) {
 	if s.Failovers > 0 {
 		m.PutInt(attrFailovers, s.Failovers)
 	}
+	for _, c := range s.Signals {
+		add(m, attrSignals+c.Signal, c.Count)
+	}
 	for i := range s.Waste {
 		putWaste(m, &s.Waste[i])
 	}
@@ -140,7 +143,7 @@ func putWaste(m pcommon.Map, w *sli.Waste) {
 // attributesOf is how many attributes the summary's span has at most: a run
 // makes one such span, and room that is left over is most of its memory.
 func attributesOf(s *Summary) int {
-	n := 14 + len(s.Results) + len(s.Dimensions) + len(s.ToolCalls) + len(s.Tokens) + len(s.ToolFailures) + len(s.DuplicateEffects) + len(s.Faults)
+	n := 14 + len(s.Results) + len(s.Dimensions) + len(s.ToolCalls) + len(s.Tokens) + len(s.ToolFailures) + len(s.DuplicateEffects) + len(s.Faults) + len(s.Signals)
 	for i := range s.Waste {
 		n += 3 + len(s.Waste[i].Calls)
 	}

@@ -35,6 +35,7 @@ const (
 
 	attrFaults    = "agentslo.provider_faults." // fault, a dot, model
 	attrFailovers = "agentslo.failovers"
+	attrSignals   = "agentslo.signals."
 	attrWasted    = "agentslo.wasted." // calls, a dot, cause, a dot, tool; tokens, usd or seconds, a dot, cause
 
 	attrToolFailures = "agentslo.tool_failures." // class, a dot, persistence, a dot, tool
@@ -99,6 +100,7 @@ var Attributes = []Attribute{
 	{attrBlockerUSD, "double", "US dollars spent after it"},
 	{attrFaults + "<fault>.<model>", "int", "model calls that failed for trouble at the provider: `rate_limit`, `overloaded`, `timeout`, `circuit_open`, `unavailable`"},
 	{attrFailovers, "int", "such calls after which the agent went to another model or provider"},
+	{attrSignals + "<signal>", "int", "how often else happened what is counted: `guardrail_passed`, `guardrail_blocked`, `judge`, `schema_failure`, `schema_given_up`, `same_correction`, `schema_retry_clean`, `schema_retry_same_window`, `schema_retry_unknown`, `resumed_from_checkpoint`, `resumed_unconfirmed`"},
 	{attrWasted + "calls.<cause>.<tool>", "int", "tool calls that brought nothing, by the reason of `no_progress`; calls that began after the caller had left (`caller_gone`) or the deadline had passed (`deadline_passed`), model calls among them without a tool"},
 	{attrWasted + "tokens.<cause>", "int", "tokens of such model calls, and of those that asked for nothing but such tool calls; as far as known"},
 	{attrWasted + "usd.<cause>", "double", "their cost in US dollars, as far as known"},

@@ -150,6 +150,10 @@ func (p *parser) named(name string, v pcommon.Value) error {
 		fault, model, n, err := counted(name[len(attrFaults):], v)
 		s.Faults = append(s.Faults, FaultCount{Model: model, Fault: fault, Count: n})
 		return err
+	case strings.HasPrefix(name, attrSignals):
+		n, err := count(v)
+		s.Signals = append(s.Signals, SignalCount{valid(name[len(attrSignals):]), n})
+		return err
 	case strings.HasPrefix(name, attrWasted):
 		return p.waste(name[len(attrWasted):], v)
 	case strings.HasPrefix(name, attrTokens):

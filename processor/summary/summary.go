@@ -43,6 +43,7 @@ type Summary struct {
 	Waste      []sli.Waste
 	Faults     []FaultCount
 	Failovers  int64
+	Signals    []SignalCount
 
 	ToolFailures     []FailureCount
 	DuplicateEffects []EffectCount
@@ -75,6 +76,12 @@ type TokenCount struct {
 type FaultCount struct {
 	Model, Fault string
 	Count        int64
+}
+
+// SignalCount counts what else happened in a run, see [sli.Signals].
+type SignalCount struct {
+	Signal string
+	Count  int64
 }
 
 // SpanID is the id of the summary span of these results of a run. It depends

@@ -39,6 +39,7 @@ func full() *Summary {
 		Tokens:     []TokenCount{{"gpt-4.1-mini", "input", 1200}, {"gpt-4.1-mini", "output", 0}},
 		Faults:     []FaultCount{{"gpt-4.1-mini", "rate_limit", 2}, {"", "timeout", 1}},
 		Failovers:  1,
+		Signals:    []SignalCount{{"guardrail_blocked", 1}, {"judge", 3}},
 		Waste: []sli.Waste{
 			{Cause: "repeated_call", Calls: []sli.ToolCalls{{Tool: "mcp/get.status", Count: 4}, {Tool: "search_docs", Count: 2}}, Tokens: 900, USD: 0.002, Seconds: 1.5},
 			{Cause: "caller_gone", Seconds: 0.25},
@@ -237,6 +238,7 @@ func TestParseRefusesWhatCannotBeCounted(t *testing.T) {
 		"waste of nothing":    func(m pcommon.Map) { m.PutInt(attrWasted+"calls.", 1) },
 		"wasted time as text": func(m pcommon.Map) { m.PutStr(attrWasted+"seconds.caller_gone", "1") },
 		"negative faults":     func(m pcommon.Map) { m.PutInt(attrFaults+"timeout.m", -1) },
+		"signals as text":     func(m pcommon.Map) { m.PutStr(attrSignals+"judge", "1") },
 		"failovers as text":   func(m pcommon.Map) { m.PutStr(attrFailovers, "1") },
 		"tokens as text":      func(m pcommon.Map) { m.PutStr(attrTokens+"input.m", "12") },
 		"negative cost":       func(m pcommon.Map) { m.PutDouble(attrCost, -0.1) },

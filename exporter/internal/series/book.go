@@ -48,6 +48,7 @@ type Book struct {
 	blocked    *counters
 	faults     *counters
 	failovers  *counters
+	signals    *counters
 	waste      waste
 	unmatched  *counters
 	duration   *histograms
@@ -101,6 +102,8 @@ func NewBook(o Options) *Book {
 		with("model", "fault"), []string{"model", "agent", "environment", "slo_service", "fault"})
 	b.failovers = newCounters("agentslo_failovers_total", "Provider faults after which the agent went to another model or provider.", o.Limit, false,
 		run, []string{"agent", "environment", "slo_service"})
+	b.signals = newCounters("agentslo_signals_total", "What else happened in runs.", o.Limit, false,
+		with("signal"), []string{"agent", "environment", "slo_service", "signal"})
 	b.waste = newWaste(o.Limit, with)
 	b.unmatched = newCounters("agentslo_unmatched_runs_total", "Runs that no SLO file matches.", o.Limit, false, nil, nil)
 	folding := []string{"agent", "environment", "slo_service"}
@@ -229,6 +232,9 @@ func (b *Book) countRun(s *summary.Summary, now time.Time, service, environment,
 	if s.Failovers > 0 {
 		b.failovers.add(now, uint64(s.Failovers), service, environment, agent)
 	}
+	for _, c := range s.Signals {
+		b.signals.add(now, uint64(c.Count), service, environment, agent, label(c.Signal))
+	}
 	for i := range s.Waste {
 		b.waste.count(&s.Waste[i], now, service, environment, agent)
 	}
@@ -305,7 +311,7 @@ func (b *Book) Release() {
 
 func (b *Book) counterFamilies() []*counters {
 	families := []*counters{b.events, b.late, b.reasons, b.runs, b.tools, b.tokens, b.failures, b.effects, b.wrong, b.blocked,
-		b.faults, b.failovers, b.waste.calls, b.waste.tokens, b.waste.usd, b.waste.seconds, b.unmatched}
+		b.faults, b.failovers, b.signals, b.waste.calls, b.waste.tokens, b.waste.usd, b.waste.seconds, b.unmatched}
 	for _, d := range b.dimensions {
 		families = append(families, d.counters)
 	}

@@ -146,6 +146,7 @@ func TestEverySeriesOfARun(t *testing.T) {
 		s.Tokens = []summary.TokenCount{{Model: "gpt-5", Type: "input", Count: 900}, {Model: "gpt-5", Type: "output", Count: 100}}
 		s.Faults = []summary.FaultCount{{Model: "gpt-5", Fault: "rate_limit", Count: 2}}
 		s.Failovers = 1
+		s.Signals = []summary.SignalCount{{Signal: "guardrail_blocked", Count: 2}}
 		s.Waste = []sli.Waste{{Cause: "repeated_call", Calls: []sli.ToolCalls{{Tool: "search", Count: 2}}, Tokens: 300, USD: 0.0012, Seconds: 0.3}, {Cause: "caller_gone", Seconds: 0.1}}
 		s.DurationSeconds, s.CostUSD = &duration, &cost
 	}))
@@ -169,6 +170,7 @@ func TestEverySeriesOfARun(t *testing.T) {
 	})
 	wantValues(t, f["agentslo_provider_faults_total"], map[string]float64{run + "fault=rate_limit model=gpt-5 slo_service=support": 2})
 	wantValues(t, f["agentslo_failovers_total"], map[string]float64{"agent=triage environment=prod slo_service=support": 1})
+	wantValues(t, f["agentslo_signals_total"], map[string]float64{run + "signal=guardrail_blocked slo_service=support": 2})
 	wantValues(t, f["agentslo_wasted_calls_total"], map[string]float64{run[:13] + "cause=repeated_call environment=prod slo_service=support tool=search": 2})
 	wantValues(t, f["agentslo_wasted_tokens_total"], map[string]float64{run[:13] + "cause=repeated_call environment=prod slo_service=support": 300, run[:13] + "cause=caller_gone environment=prod slo_service=support": 0})
 	wantValues(t, f["agentslo_wasted_usd_total"], map[string]float64{run[:13] + "cause=repeated_call environment=prod slo_service=support": 0.0012, run[:13] + "cause=caller_gone environment=prod slo_service=support": 0})
@@ -362,12 +364,13 @@ func TestInventedLabelsAreBounded(t *testing.T) {
 			s.ToolCalls = []summary.ToolCount{{Tool: x, Result: x, Count: 1}}
 			s.Tokens = []summary.TokenCount{{Model: x, Type: x, Count: 1}}
 			s.Faults, s.Failovers = []summary.FaultCount{{Model: x, Fault: x, Count: 1}}, 1
+			s.Signals = []summary.SignalCount{{Signal: x, Count: 1}}
 			s.Waste = []sli.Waste{{Cause: x, Calls: []sli.ToolCalls{{Tool: x, Count: 1}}, Tokens: 1, USD: 1, Seconds: 1}}
 		}))
 	}
 	f := gather(t, b)
 	for _, name := range []string{"agentslo_events_total", "agentslo_reasons_total", "agentslo_runs_total", "agentslo_tool_calls_total",
-		"agentslo_provider_faults_total", "agentslo_failovers_total", "agentslo_wasted_calls_total", "agentslo_wasted_tokens_total",
+		"agentslo_provider_faults_total", "agentslo_failovers_total", "agentslo_signals_total", "agentslo_wasted_calls_total", "agentslo_wasted_tokens_total",
 		"agentslo_wasted_usd_total", "agentslo_wasted_seconds_total", "agentslo_tokens_total", "agentslo_events_by_version_total", "agentslo_run_tool_calls"} {
 		series, sum := len(f[name].Metric), 0.0
 		for _, v := range values(f[name]) {
@@ -662,6 +665,7 @@ func TestGoldenSeries(t *testing.T) {
 		s.ToolCalls = []summary.ToolCount{{Tool: "search", Result: "ok", Count: 1}}
 		s.Tokens = []summary.TokenCount{{Model: "gpt-5", Type: "input", Count: 12}}
 		s.Faults, s.Failovers = []summary.FaultCount{{Model: "gpt-5", Fault: "rate_limit", Count: 2}}, 1
+		s.Signals = []summary.SignalCount{{Signal: "judge", Count: 3}}
 		s.Waste = []sli.Waste{{Cause: "repeated_call", Calls: []sli.ToolCalls{{Tool: "search", Count: 2}}, Tokens: 300, USD: 0.0012, Seconds: 0.3}}
 		s.DurationSeconds, s.CostUSD, s.SamplingProbability = &duration, &cost, 0.5
 	}))
