@@ -71,12 +71,13 @@ receivers:
 // fastest tier silences the others, so a page its ticket. Those of a completion
 // SLO also silence the equally fast and slower tiers of the SLOs of their file
 // that a run fails whenever it fails completion, see [explained].
-// AgentSLOCoverageLow and AgentSLONoData neither silence nor are silenced: they
-// say that evidence is missing, which no burn alert does.
+// AgentSLOSegmentBurn, AgentSLOCoverageLow and AgentSLONoData neither silence
+// nor are silenced: they say what no burn alert does, that one tenant is worse
+// than all, or that evidence is missing.
 func WriteAlertmanager(w io.Writer, set *slo.Set) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, alertmanagerTop,
-		yamlString(oneOf("alertname", AlertBudgetBurn, AlertCoverageLow, AlertNoData)),
+		yamlString(oneOf("alertname", AlertBudgetBurn, AlertSegmentBurn, AlertCoverageLow, AlertNoData)),
 		yamlString(oneOf("severity", severities(set, SeverityPage)...)),
 		yamlString(oneOf("severity", severities(set, SeverityTicket)...)))
 

@@ -56,6 +56,9 @@ type scope struct {
 	// otherEnvironments belong to other files of the same service and SLOs. Only
 	// for a file without an environment.
 	otherEnvironments []string
+	// dimension is the label by which events are counted besides, of the exporter's
+	// counters that split them by it; "": of those of all events.
+	dimension string
 }
 
 func newScope(set *slo.Set, f *slo.File) scope {
@@ -78,13 +81,18 @@ func newScope(set *slo.Set, f *slo.File) scope {
 // key lists the labels that tell a file's recorded series apart, beside a
 // verdict. The rules of a file set the others themselves.
 func (s scope) key() string {
+	if s.dimension != "" {
+		return s.dimension + ", " + LabelSLO
+	}
 	if s.byAgent() {
 		return LabelAgent + ", " + LabelSLO
 	}
 	return LabelSLO
 }
 
-func (s scope) byAgent() bool { return slices.Contains(s.file.By, LabelAgent) }
+func (s scope) byAgent() bool {
+	return s.dimension == "" && slices.Contains(s.file.By, LabelAgent)
+}
 
 // counted are the labels that exporter series are summed by. A file without an
 // environment counts over all of them.
@@ -113,8 +121,8 @@ func (s scope) recorded(metric string) selector { return identity(metric, s.file
 
 // state counts: the one rule with a memory.
 func (s scope) state() string {
-	events := s.events("agentslo_events_total").String()
-	state := s.events(State)
+	events := s.events(s.counter()).String()
+	state := s.events(s.memory())
 	seen := state.equal(labelPart, "seen").String()
 	total := state.equal(labelPart, "total").String()
 
@@ -142,7 +150,7 @@ func (s scope) state() string {
 	birth := fmt.Sprintf("min_over_time(%s[%s])", events, bornWithin)
 
 	var zeros []string
-	if !s.byAgent() {
+	if !s.byAgent() && s.dimension == "" {
 		for _, v := range slo.Verdicts {
 			zero := fmt.Sprintf("0 * %s", s.ofRuns(s.recorded("agentslo:objective:ratio")))
 			zeros = append(zeros, "or\n    "+labelled(zero, LabelVerdict, v.String()))
@@ -196,7 +204,7 @@ label_replace(
 // increase is how many events were counted within the window: total now less
 // total at its start, which is 0 if the SLO is younger.
 func (s scope) increase(window time.Duration) string {
-	return s.countedWithin(s.events(State).equal(labelPart, "total"), window)
+	return s.countedWithin(s.events(s.memory()).equal(labelPart, "total"), window)
 }
 
 func (s scope) countedWithin(total selector, window time.Duration) string {

@@ -108,6 +108,7 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 	for i := range f.SLOs {
 		rules = append(rules, s.alerts(&f.SLOs[i])...)
 	}
+	rules = append(rules, s.segmentRules(labels)...)
 	return append(rules, s.noData()...)
 }
 

@@ -47,7 +47,7 @@ type world struct {
 // target is one exporter as Prometheus knows it.
 type target struct {
 	labels map[string]string
-	values map[string]float64 // "agent/slo/verdict" → counter
+	values map[string]float64 // "agent/slo/verdict", or "agent/slo@tenant/verdict" → counter
 	late   map[string]float64 // "agent/slo" → bad events counted late
 	up     bool
 	was    map[string]labels.Labels // at the last scrape
@@ -216,8 +216,12 @@ func (w *world) scrape() {
 			}
 			for k, v := range t.values {
 				part := strings.SplitN(k, "/", 3)
+				name, tenant, split := strings.Cut(part[1], "@")
 				ls := map[string]string{"__name__": "agentslo_events_total", "slo_service": service, "environment": "prod",
-					"agent": part[0], "slo": part[1], "verdict": part[2]}
+					"agent": part[0], "slo": name, "verdict": part[2]}
+				if split {
+					ls["__name__"], ls["tenant"] = "agentslo_events_by_tenant_total", tenant
+				}
 				for name, value := range t.labels {
 					ls[name] = value
 				}

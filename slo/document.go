@@ -348,6 +348,13 @@ func (r *reader) dimensions(n *yaml.Node, what string) []Dimension {
 					d.Keep = i
 				}
 			}},
+			{"alert", func(v *yaml.Node, what string) {
+				if r.resolve(v).Value == string(AlertPage) {
+					r.fault(v, "%s: one value of a dimension is a ticket at most; what is to page is an SLO of its own, with when", what)
+				} else if s, ok := r.word(v, what, string(AlertTicket), string(AlertNone)); ok {
+					d.Alert = Alert(s)
+				}
+			}},
 		})
 		var sources []string
 		for source, name := range sourceKeys {

@@ -91,6 +91,9 @@ type Dimension struct {
 	Attribute string // or the key of the baggage entry
 	Keep      int    // newest values kept; the others fold into [OverflowValue]
 	Source    Source
+	// Alert is [AlertTicket] where a single value may raise a ticket; "" and
+	// [AlertNone]: none does.
+	Alert Alert
 }
 
 // Source says where a dimension's value is looked for.

@@ -204,7 +204,7 @@ func TestSchemaAgreesOnValues(t *testing.T) {
 		"dimensions: {'%s': {attribute: x}}":        {"version", "a.b", "pod", "job", "severity", "__x", "service"},
 		"dimensions: {x: {attribute: %s}}":          texts,
 		"dimensions: {x: {attribute: a, keep: %s}}": integers,
-		"dimensions: {x: %s}":                       {"{}", "a", "~", "{keep: 1}", "{baggage: a}", "{resource: a, keep: 5}", "{baggage: a, resource: b}", "{attribute: a, baggage: a}"},
+		"dimensions: {x: %s}":                       {"{}", "a", "~", "{keep: 1}", "{baggage: a}", "{resource: a, keep: 5}", "{baggage: a, resource: b}", "{attribute: a, alert: ticket}", "{attribute: a, alert: none}", "{attribute: a, alert: page}", "{attribute: a, alert: ~}", "{attribute: a, baggage: a}"},
 		"exclude: %s":                               {"[]", "[{name: a, when: 'true'}]", "[{name: a}]", "[{when: 'true'}]", "[a]", "{}", "~"},
 		"exclude: [{name: %s, when: 'true'}]":       names,
 		"exclude: [{name: a, when: %s}]":            {"'true'", "true", "''", "5", "~"},

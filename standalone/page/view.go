@@ -306,12 +306,13 @@ func alertTitle(l labels.Labels) string {
 		"AgentSLOBudgetBurn":  "error budget is burning",
 		"AgentSLOCoverageLow": "too many runs without a verdict",
 		"AgentSLONoData":      "no runs are being counted",
+		"AgentSLOSegmentBurn": "error budget is burning for this " + l.Get("dimension"),
 	}[l.Get("alertname")]
 	if name == "" {
 		name = l.Get("alertname")
 	}
 	var subject []string
-	for _, part := range []string{"slo_service", "environment", "slo", "agent"} {
+	for _, part := range []string{"slo_service", "environment", "slo", "agent", l.Get("dimension")} {
 		if v := l.Get(part); v != "" {
 			subject = append(subject, v)
 		}

@@ -130,8 +130,18 @@ func series(f *slo.File, o *slo.Objective) Series {
 	// For each window the increase of each verdict, error ratio, burn rate and
 	// evidence; for the SLO its totals, objective, budget and what is left of it.
 	s.Recorded = len(rules.Windows(f))*(verdicts+3) + verdicts + 3
+	for _, d := range f.Dimensions {
+		if d.Alert == slo.AlertTicket && o.CountsRuns() {
+			s.Recorded += (d.Keep + 1) * verdicts * 3 // totals and two windows
+		}
+	}
 	if o.Alert != slo.AlertNone {
 		s.Alerts = len(rules.Tiers(f, o)) + 1 // coverage
+		for _, d := range f.Dimensions {
+			if d.Alert == slo.AlertTicket && o.CountsRuns() {
+				s.Alerts++
+			}
+		}
 	}
 	return s
 }
