@@ -5,13 +5,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/agentslo/agentslo/slo"
 )
 
 // Builders over the counters that split events by one dimension, for pictures:
 // which tenant, version or tool an SLO is worst for. They use increase(), which
 // extrapolates, so counts are rounded to whole numbers; sloctl budget --by
-// counts exactly. They take a nil Objective for all SLOs of the file.
+// counts exactly. They take a nil Objective for all SLOs of the file, and need
+// no recorded series.
 
 // SegmentEvents is the number of good and bad events within the window by SLO
 // and value of the dimension.
@@ -45,22 +48,27 @@ func SegmentErrorRatio(f *slo.File, o *slo.Objective, dimension string, window t
 // is above 0 for a value that is better than its objective as well.
 func SegmentEvidence(f *slo.File, o *slo.Objective, dimension string, window time.Duration) string {
 	each := "(" + SegmentVerdicts(f, o, dimension, window) + " > 0)" // 0·ln 0 is 0
-	share := func(v slo.Verdict, expr string) string {
-		return labelled("("+expr+")", LabelVerdict, v.String())
-	}
 	return fmt.Sprintf("sum by (%[1]s, %[2]s) (%[3]s * ln(%[3]s / ignoring (%[4]s) group_left () %[5]s / on (%[1]s, %[4]s) group_left () (%[6]s or %[7]s)))",
 		LabelSLO, dimension, each, LabelVerdict, SegmentEvents(f, o, dimension, window),
-		share(slo.Bad, tolerated(f, o)), share(slo.Good, "1 - "+tolerated(f, o)))
+		tolerated(f, o, slo.Bad), tolerated(f, o, slo.Good))
 }
 
-// tolerated is the share of events by SLO that may be counted bad: the budget,
-// and what the SLO's judge gets wrong.
-func tolerated(f *slo.File, o *slo.Objective) string {
-	budget := identity("agentslo:error_budget:ratio", f, o).String()
-	if o != nil && o.Judge != nil || o == nil && (f == nil || len(scope{file: f}.judged()) > 0) {
-		budget = identity(judgedBudget, f, o).String() + " or " + budget
+// tolerated is the share of events with that verdict, good or bad, that each SLO
+// of the file tolerates at most, or asks for.
+func tolerated(f *slo.File, o *slo.Objective, verdict slo.Verdict) string {
+	var all []string
+	for i := range f.SLOs {
+		one := &f.SLOs[i]
+		if o != nil && o.Name != one.Name || !one.CountsRuns() {
+			continue
+		}
+		share := one.JudgedBudget()
+		if verdict == slo.Good {
+			share = decimal.NewFromInt(1).Sub(share)
+		}
+		all = append(all, labelled(labelled(vector(share), LabelSLO, one.Name), LabelVerdict, verdict.String()))
 	}
-	return fmt.Sprintf("max by (%s) (%s)", LabelSLO, budget)
+	return Union(all...)
 }
 
 // Proven says whether so many good and bad events of one value of a dimension
@@ -77,8 +85,8 @@ func Proven(o *slo.Objective, good, bad float64) bool {
 // 100% and proves nothing. At 8 nats a tenant that is just within budget is
 // named by chance in less than one look of 3000.
 func WorstSegments(f *slo.File, o *slo.Objective, dimension string, window time.Duration, n int) string {
-	return fmt.Sprintf("topk(%d, (%s) > on (%s) group_left () %s and %s >= 2 and %s > %s)", n,
-		SegmentErrorRatio(f, o, dimension, window), LabelSLO, tolerated(f, o),
+	return fmt.Sprintf("topk(%d, (%s) > on (%s) group_left () (%s) and %s >= 2 and %s > %s)", n,
+		SegmentErrorRatio(f, o, dimension, window), LabelSLO, tolerated(f, o, slo.Bad),
 		SegmentBad(f, o, dimension, window), SegmentEvidence(f, o, dimension, window), EvidenceNeeded)
 }
 

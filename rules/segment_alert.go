@@ -80,6 +80,7 @@ func (s scope) segmentBurn(o *slo.Objective, d slo.Dimension, long, short time.D
 		return s.one(identity(s.recordIncrease(w), s.file, o).equal(LabelVerdict, verdict.String()))
 	}
 	bad, good := count(slo.Bad, long), count(slo.Good, long)
+	budget := o.JudgedBudget()
 	ratio := fmt.Sprintf("%s / clamp_min(%s + %s, 1)", bad, bad, good)
 	// Still failing, or without an event lately that says otherwise.
 	expr := fmt.Sprintf(`%[1]s > %[2]s
@@ -89,8 +90,8 @@ and
 %[3]s * ln(clamp_min((%[1]s) / %[2]s, 1)) + %[4]s * ln(clamp_max(clamp_min(1 - (%[1]s), 1e-18) / %[5]s, 1)) > %[6]s
 and
 %[7]s >= (%[7]s + %[8]s) * %[9]s`,
-		ratio, o.Budget(), bad, good, o.Target, segmentEvidence(s.file, o, d),
-		count(slo.Bad, short), count(slo.Good, short), o.Budget().Div(decimal.NewFromInt(2)))
+		ratio, budget, bad, good, decimal.NewFromInt(1).Sub(budget), segmentEvidence(s.file, o, d),
+		count(slo.Bad, short), count(slo.Good, short), budget.Div(decimal.NewFromInt(2)))
 
 	labels := alertLabels(s.file, o, SeverityTicket)
 	delete(labels, d.Name)
@@ -106,8 +107,9 @@ and
 }
 
 // segmentEvidence is what one value of a dimension must bring, in nats: what the
-// SLO's own alerts ask for, and ln(values) more, so that by chance all values
-// together raise no more tickets than one series does.
+// SLO's own tickets ask for, and ln(values) more, so that by chance all values
+// together raise no more of them than one series does.
 func segmentEvidence(f *slo.File, o *slo.Objective, d slo.Dimension) decimal.Decimal {
-	return evidenceNeeded(f, o).Add(decimal.NewFromFloat(math.Log(float64(d.Keep + 1))).Round(1))
+	values := decimal.NewFromFloat(math.Log(float64(d.Keep + 1)))
+	return evidenceNeeded(f, o, SeverityTicket).Add(values.Mul(dispersion(f))).Round(2)
 }
