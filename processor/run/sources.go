@@ -365,6 +365,9 @@ func (x *explanation) cost() {
 	if len(why) > 0 {
 		f.How = strings.TrimPrefix(f.How+"; "+strings.Join(why, "; "), "; ")
 	}
+	if r.CostUSD == nil && f.How != "" && len(f.From) > 0 {
+		f.How = "not known as a whole: " + f.How
+	}
 	if r.CostUSD == nil && f.How == "" {
 		f.How = "no span carries a cost or tokens"
 		for s := range b.roots {
@@ -376,7 +379,7 @@ func (x *explanation) cost() {
 // tools explains each tool call, and tool spans that are none.
 func (x *explanation) tools() {
 	b, r := x.b, x.b.run
-	counted := map[int32]bool{}
+	counted, idle := map[int32]bool{}, false
 	for k := range r.Tools {
 		t, s := &r.Tools[k], &b.spans[b.calledBy[k]]
 		f := x.add("tool_calls."+strconv.Itoa(k+1), "")
@@ -425,6 +428,7 @@ func (x *explanation) tools() {
 		if !b.isToolCall(s) || s.judged || counted[i] {
 			continue
 		}
+		idle = true
 		f := x.add("not a tool call", "the same call as the tool span above it, or reported before")
 		f.Value = s.ToolName
 		field := convention.FieldTool
@@ -445,7 +449,11 @@ func (x *explanation) tools() {
 		}
 	}
 	if len(r.Tools) == 0 && r.Unseen == 0 {
-		x.add("tool_calls", "no tool span in the run, and no model call that went on from asking for one")
+		how := "no tool span in the run, and no model call that went on from asking for one"
+		if idle {
+			how = "none of the run's tool spans is an executed call"
+		}
+		x.add("tool_calls", how)
 	}
 }
 
