@@ -35,11 +35,7 @@ func TestEmitters(t *testing.T) {
 			t.Errorf("%q is of no emitter of the list", c.name)
 		}
 		shown[emitter] = true
-		t.Run(c.name, func(t *testing.T) {
-			for name, deliver := range deliveries {
-				t.Run(name, func(t *testing.T) { c.testAs(t, deliver) })
-			}
-		})
+		t.Run(c.name, c.testAll)
 	}
 	for _, name := range emitters {
 		if !shown[name] {

@@ -406,16 +406,9 @@ func TestHostileTelemetry(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range parseHostile(string(text)) {
-			t.Run(c.name, func(t *testing.T) { c.test(t) })
+			t.Run(c.name, c.testAll)
 		}
 	}
-}
-
-func (c *hostileCase) test(t *testing.T) {
-	c.testAs(t, func(e *Engine, td ptrace.Traces, ld plog.Logs) {
-		e.Consume(td, 0)
-		e.ConsumeLogs(ld)
-	})
 }
 
 // compare holds what was read against what the case expects.

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/agentslo/agentslo/processor/run"
 	"github.com/agentslo/agentslo/slo"
 )
 
@@ -87,11 +88,7 @@ func TestPitfalls(t *testing.T) {
 			t.Errorf("%q shows no pitfall of the list", c.name)
 		}
 		shown[pitfall] = true
-		t.Run(c.name, func(t *testing.T) {
-			for name, deliver := range deliveries {
-				t.Run(name, func(t *testing.T) { c.testAs(t, deliver) })
-			}
-		})
+		t.Run(c.name, c.testAll)
 	}
 	for name, test := range timedPitfalls {
 		shown[name] = true
@@ -178,4 +175,41 @@ func (c *hostileCase) testAs(t *testing.T, deliver func(*Engine, ptrace.Traces, 
 	}
 	judged, stats := Derive(&slo.Set{Files: files}, func(e *Engine) { deliver(e, c.td, c.ld) })
 	c.compare(t, judged, stats)
+}
+
+// testRestarted delivers a span at a time to a process that is restarted in between.
+func (c *hostileCase) testRestarted(t *testing.T) {
+	files, err := slo.Parse("slo.yaml", []byte(c.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &slo.Set{Files: files}
+	var all gathered
+	e := NewEngine(set, EngineOptions{Shards: 1}, all.take)
+	restart := func() {
+		data, err := e.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e = NewEngine(set, EngineOptions{Shards: 2}, all.take)
+		if err := e.Restore(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.ConsumeLogs(c.ld)
+	for _, one := range singly(c.td) {
+		restart()
+		e.Consume(one, 0)
+	}
+	restart()
+	e.Finish(run.EndOfInput)
+	c.compare(t, all.runs(), e.Stats())
+}
+
+// testAll is [hostileCase.testAs] in every way.
+func (c *hostileCase) testAll(t *testing.T) {
+	for name, deliver := range deliveries {
+		t.Run(name, func(t *testing.T) { c.testAs(t, deliver) })
+	}
+	t.Run("restarted after every span", c.testRestarted)
 }

@@ -213,25 +213,39 @@ func DeriveSources(files *slo.Set, feed func(*Engine)) ([]Judged, *run.Stats) {
 
 func derive(files *slo.Set, options EngineOptions, feed func(*Engine)) ([]Judged, *run.Stats) {
 	options.MaxBytes, options.Shards = math.MaxInt64, 1
-	byRun := map[[16]byte]*Judged{}
-	var order [][16]byte
-	e := NewEngine(files, options, func(j Judged, _ int) {
-		if first := byRun[j.Run.ID]; first != nil {
-			first.Results = append(first.Results, j.Results...)
-			first.Run = j.Run
-			return
-		}
-		byRun[j.Run.ID] = &j
-		order = append(order, j.Run.ID)
-	})
+	var all gathered
+	e := NewEngine(files, options, all.take)
 	feed(e)
 	e.Finish(run.EndOfInput)
-	out := make([]Judged, 0, len(order))
-	for _, id := range order {
-		out = append(out, *byRun[id])
+	return all.runs(), e.Stats()
+}
+
+// gathered puts together what an engine hands out of each run.
+type gathered struct {
+	byRun map[[16]byte]*Judged
+	order [][16]byte
+}
+
+func (g *gathered) take(j Judged, _ int) {
+	if first := g.byRun[j.Run.ID]; first != nil {
+		first.Results = append(first.Results, j.Results...)
+		first.Run = j.Run
+		return
+	}
+	if g.byRun == nil {
+		g.byRun = map[[16]byte]*Judged{}
+	}
+	g.byRun[j.Run.ID] = &j
+	g.order = append(g.order, j.Run.ID)
+}
+
+func (g *gathered) runs() []Judged {
+	out := make([]Judged, 0, len(g.order))
+	for _, id := range g.order {
+		out = append(out, *g.byRun[id])
 	}
 	sortJudged(out)
-	return out, e.Stats()
+	return out
 }
 
 func sortJudged(list []Judged) {
