@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
@@ -826,6 +827,67 @@ func TestReplaysAreNoSecondEffect(t *testing.T) {
 		})
 		if got := said(judged[0].Report(), "duplicate_effects"); len(judged) != 1 || got != c.want {
 			t.Errorf("%s: %s of %d runs, want %s", c.dialect.name, got, len(judged), c.want)
+		}
+	}
+}
+
+// Arguments that stand in log records only are asked as well: beside a span, by
+// its id or by that of the call, and where the record is the call.
+func TestArgumentsInLogRecords(t *testing.T) {
+	record := func(s ptrace.Span, scope, event string, attributes map[string]any) plog.Logs {
+		ld := plog.NewLogs()
+		rl := ld.ResourceLogs().AppendEmpty()
+		rl.Resource().Attributes().PutStr("service.name", "support")
+		sl := rl.ScopeLogs().AppendEmpty()
+		sl.Scope().SetName(scope)
+		lr := sl.LogRecords().AppendEmpty()
+		lr.SetTraceID(s.TraceID())
+		lr.SetSpanID(s.SpanID())
+		lr.SetTimestamp(s.EndTimestamp())
+		lr.SetEventName(event)
+		if err := lr.Attributes().FromRaw(attributes); err != nil {
+			t.Fatal(err)
+		}
+		return ld
+	}
+	const calls = `
+		read_file id=c1 {"path":"/app/README.md"} -> text
+		refund_order id=c2 {"id":"A-1"} -> {"refund":1}
+		answer`
+	const root, reading, refund = 0, 2, 4 // places of the spans
+	for _, c := range []struct {
+		name string
+		logs func(spans []ptrace.Span) []plog.Logs
+		want string
+	}{
+		{"none", func([]ptrace.Span) []plog.Logs { return nil }, "unknown content_not_captured"},
+		{"of the span", func(s []ptrace.Span) []plog.Logs {
+			return []plog.Logs{record(s[reading], "otel", "gen_ai.client.inference.operation.details", map[string]any{"gen_ai.tool.call.arguments": `{"path":"/app/README.md"}`})}
+		}, "good"},
+		{"of the span, forbidden", func(s []ptrace.Span) []plog.Logs {
+			return []plog.Logs{record(s[reading], "otel", "gen_ai.client.inference.operation.details", map[string]any{"gen_ai.tool.call.arguments": `{"path":"/app/.env"}`})}
+		}, "bad forbidden_action"},
+		{"of another span", func(s []ptrace.Span) []plog.Logs {
+			return []plog.Logs{record(s[refund], "otel", "gen_ai.client.inference.operation.details", map[string]any{"gen_ai.tool.call.arguments": `{"path":"/app/.env"}`})}
+		}, "unknown content_not_captured"},
+		{"by the call's id", func(s []ptrace.Span) []plog.Logs {
+			return []plog.Logs{record(s[root], "com.anthropic.claude_code.events", "claude_code.tool_result", map[string]any{"tool_use_id": "c1", "tool_input": `{"path":"/app/.env"}`, "success": "true"})}
+		}, "bad forbidden_action"},
+		{"a call that is only logged", func(s []ptrace.Span) []plog.Logs {
+			return []plog.Logs{record(s[root], "codex_cli_rs", "codex.tool_result", map[string]any{"tool_name": "run", "call_id": "c3", "arguments": `{"command":"make --skip-tests"}`, "success": "true"})}
+		}, "bad forbidden_action"},
+	} {
+		spans := otelDialect.spans(t, story{8, calls, false, true})
+		judged, _ := Derive(parseFiles(t, failureFile), func(e *Engine) {
+			for _, ld := range c.logs(spans) {
+				e.ConsumeLogs(ld)
+			}
+			for _, td := range otelDialect.batches(spans, 1) {
+				e.Consume(td, 0)
+			}
+		})
+		if len(judged) != 1 || said(judged[0].Report(), "forbidden_actions") != c.want {
+			t.Errorf("%s: %d runs, %s, want %s", c.name, len(judged), said(judged[0].Report(), "forbidden_actions"), c.want)
 		}
 	}
 }

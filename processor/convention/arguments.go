@@ -26,17 +26,16 @@ const maxArgumentDepth = 8
 // Arguments are what the tool was called with; not ok where that was not
 // captured.
 func (f *Facts) Arguments() (Arguments, bool) {
-	if !f.HasArgs || f.reading == nil {
+	if !f.HasArgs {
 		return Arguments{}, false
 	}
-	r, text := f.reading, ""
-	switch v, ok := r.get(slotArgs); {
-	case ok && v.Type() == pcommon.ValueTypeStr:
-		text = v.Str()
-	case ok:
-		text = v.AsString()
+	text := f.argsText
+	switch {
+	case f.args == value{}:
+	case f.args.Type() == pcommon.ValueTypeStr:
+		text = f.args.Str()
 	default:
-		text = r.args
+		text = f.args.AsString()
 	}
 	if len(text) > maxArguments {
 		return Arguments{text: text[:maxArguments]}, true

@@ -153,7 +153,7 @@ func (f *Facts) events(r *reading, s ptrace.Span) {
 	if f.Kind == Tool {
 		if r.hasArgs && !f.HasArgs && !redacted(r.args) {
 			c := canonicalText(r.args)
-			f.HasArgs, f.ArgsHash, f.ArgsEmpty = true, c.hash, c.empty
+			f.HasArgs, f.ArgsHash, f.ArgsEmpty, f.argsText = true, c.hash, c.empty, r.args
 			f.likeArgs(r.args)
 		}
 		if r.hasResult && !f.HasResult && !redacted(r.result) {

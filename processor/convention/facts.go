@@ -227,6 +227,10 @@ type Facts struct {
 	// order: pairs of index into the extractor's names, and value.
 	Attributes []Attribute
 
+	// The arguments as they were captured: an attribute, or the text of an event.
+	args     value
+	argsText string
+
 	reading *reading // scratch memory, kept over spans
 }
 

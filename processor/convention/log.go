@@ -291,6 +291,7 @@ func (f *Facts) Supplement(n *Facts) {
 		if !f.HasArgs {
 			f.HasArgs, f.ArgsHash, f.ArgsEmpty = n.HasArgs, n.ArgsHash, n.ArgsEmpty
 			f.Like.Args, f.Like.Sentence, f.Like.Query, f.Like.Words = n.Like.Args, n.Like.Sentence, n.Like.Query, n.Like.Words
+			f.Findings = append(f.Findings[:0], n.Findings...)
 		}
 		if !f.HasResult {
 			f.HasResult, f.ResultHash, f.ResultEmpty = n.HasResult, n.ResultHash, n.ResultEmpty

@@ -20,7 +20,7 @@ func (f *Facts) setArgs(v value) {
 		return
 	}
 	c := canonicalValue(v)
-	f.HasArgs, f.ArgsHash, f.ArgsEmpty = true, c.hash, c.empty
+	f.HasArgs, f.ArgsHash, f.ArgsEmpty, f.args = true, c.hash, c.empty, v
 	if f.likens() {
 		f.likeArgs(plain(v))
 	}

@@ -157,7 +157,7 @@ func New(settings Settings, files *slo.Set, extractor *convention.Extractor, han
 	for range settings.Shards {
 		a.shards = append(a.shards, newShard(settings.MaxBytes/4/int64(settings.Shards)))
 	}
-	a.asks.all = foldedQuestions(files)
+	a.asks.init(files)
 	a.registry.init()
 	a.responses.pending = map[uint64][]pendingEvaluation{}
 	return a
@@ -441,7 +441,10 @@ func (a *Assembler) add(f *convention.Facts, trace pcommon.TraceID, state pcommo
 	}
 
 	switch f.Kind {
-	case convention.Model, convention.Note:
+	case convention.Note:
+		a.noteAsked(f)
+		a.asks.find(f)
+	case convention.Model:
 		a.noteAsked(f)
 	case convention.Tool, convention.Retrieval:
 		a.asks.find(f)

@@ -11,40 +11,49 @@ import (
 // put while the arguments are at hand; what is kept is their answers.
 type asks struct {
 	all    []slo.Question
+	each   []*slo.Question // of all, every question once
 	byTool memo[[]*slo.Question]
 }
 
-// foldedQuestions are the files' questions with names as arguments are
-// compared to them.
-func foldedQuestions(files *slo.Set) []slo.Question {
-	all := files.Questions()
-	for i := range all {
-		names := slices.Clone(all[i].Names)
+// init takes the files' questions, with names as arguments are compared to them.
+func (a *asks) init(files *slo.Set) {
+	a.all = files.Questions()
+	for i := range a.all {
+		names := slices.Clone(a.all[i].Names)
 		for k := range names {
 			names[k] = convention.FoldName(names[k])
 		}
-		all[i].Names = names
+		a.all[i].Names = names
 	}
-	return all
+	a.each = a.those(func(*slo.Question) bool { return true })
 }
 
-// of are the questions to a tool's calls, each once.
-func (a *asks) of(tool string) (list []*slo.Question) {
+// of are the questions to a tool's calls.
+func (a *asks) of(tool string) []*slo.Question {
+	return a.those(func(q *slo.Question) bool { return q.Tool(tool) })
+}
+
+// those are the questions that are to be asked, each once.
+func (a *asks) those(asked func(*slo.Question) bool) (list []*slo.Question) {
 	for i := range a.all {
 		q := &a.all[i]
-		if q.Tool(tool) && !slices.ContainsFunc(list, func(p *slo.Question) bool { return p.ID == q.ID }) {
+		if asked(q) && !slices.ContainsFunc(list, func(p *slo.Question) bool { return p.ID == q.ID }) {
 			list = append(list, q)
 		}
 	}
 	return list
 }
 
-// find puts the questions to the call of f.
+// find puts the questions to the call of f. A log record about the span of a call
+// may not say of which tool it is: it is asked everything.
 func (a *asks) find(f *convention.Facts) {
 	if len(a.all) == 0 || !f.HasArgs {
 		return
 	}
-	list := a.byTool.get(f.ToolName, a.of)
+	list := a.each
+	if f.Kind != convention.Note {
+		list = a.byTool.get(f.ToolName, a.of)
+	}
 	if len(list) == 0 {
 		return
 	}
