@@ -37,8 +37,21 @@ func (f *Facts) Arguments() (Arguments, bool) {
 	default:
 		text = f.args.AsString()
 	}
+	return argumentsOf(text, f.ArgsEmpty), true
+}
+
+// Arguments are what the call is asked for with; not ok where that was not
+// captured.
+func (c *AskedCall) Arguments() (Arguments, bool) {
+	if !c.HasArgs {
+		return Arguments{}, false
+	}
+	return argumentsOf(c.raw, c.ArgsEmpty), true
+}
+
+func argumentsOf(text string, none bool) Arguments {
 	if len(text) > maxArguments {
-		return Arguments{text: text[:maxArguments]}, true
+		return Arguments{text: text[:maxArguments]}
 	}
 	text = trim(text)
 	if text != "" && text[0] == '{' && skipJSON(text) != len(text) {
@@ -47,11 +60,11 @@ func (f *Facts) Arguments() (Arguments, bool) {
 			text = converted
 		}
 	}
-	a := Arguments{text: text, whole: true, none: f.ArgsEmpty}
+	a := Arguments{text: text, whole: true, none: none}
 	if text != "" && (text[0] == '{' || text[0] == '[') {
 		a.whole = skipJSON(text) == len(text) // else it was cut
 	}
-	return a, true
+	return a
 }
 
 // skipJSON is the index behind the JSON value that text begins with; -1 if it

@@ -241,6 +241,9 @@ type AskedCall struct {
 	// The arguments, as those of a tool span; only read where Facts.ByMessage.
 	HasArgs, ArgsEmpty bool
 	ArgsHash           uint64
+	Findings           []Finding // as Facts.Findings
+
+	raw string // the arguments as the reply has them: JSON or text
 }
 
 // ReturnedCall is the result of a tool call as a model was given it.

@@ -2,6 +2,7 @@ package convention
 
 import (
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -307,7 +308,7 @@ func TestAskedForWithoutContent(t *testing.T) {
 	text := `[{"role":"assistant","parts":[{"type":"tool_call","id":"c1","name":"final_result"}],"finish_reason":"tool_call"}]`
 	for _, reply := range []any{messages, text} {
 		f := made{scope: "pydantic-ai", attributes: a{"gen_ai.operation.name": "chat", "gen_ai.output.messages": reply}}.facts(t)
-		if !f.AsksTool || f.Finish != FinishTool || len(f.Asked) != 1 || f.Asked[0] != (AskedCall{Name: "final_result", CallID: identity("c1")}) {
+		if !f.AsksTool || f.Finish != FinishTool || len(f.Asked) != 1 || !reflect.DeepEqual(f.Asked[0], AskedCall{Name: "final_result", CallID: identity("c1")}) {
 			t.Errorf("%T: asks %v, finish %v, %v", reply, f.AsksTool, f.Finish, f.Asked)
 		}
 	}

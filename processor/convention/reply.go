@@ -268,7 +268,7 @@ func (c *AskedCall) setArgs(r *reading, raw string) {
 		return
 	}
 	v := r.canonicalRaw(raw)
-	c.HasArgs, c.ArgsHash, c.ArgsEmpty = true, v.hash, v.empty
+	c.HasArgs, c.ArgsHash, c.ArgsEmpty, c.raw = true, v.hash, v.empty, raw
 }
 
 // replyValue reads a structured attribute.

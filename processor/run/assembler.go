@@ -521,6 +521,7 @@ func (a *Assembler) noteAsked(f *convention.Facts) {
 	if len(f.Asked) == 0 && (f.AsksTool || f.Finish == convention.FinishTool) {
 		f.AskedCount = 1
 	}
+	a.asks.findAsked(f)
 	none := a.lists[nil]
 	for i := range f.Asked {
 		name := f.Asked[i].Name

@@ -57,10 +57,29 @@ func (a *asks) find(f *convention.Facts) {
 	if len(list) == 0 {
 		return
 	}
-	arguments, ok := f.Arguments()
-	if !ok {
+	if arguments, ok := f.Arguments(); ok {
+		f.Findings = answers(f.Findings, list, arguments)
+	}
+}
+
+// findAsked puts the questions to calls that a model's reply asks for, where no
+// span may show them.
+func (a *asks) findAsked(f *convention.Facts) {
+	if len(a.all) == 0 || !f.ByMessage {
 		return
 	}
+	for i := range f.Asked {
+		c := &f.Asked[i]
+		if list := a.byTool.get(c.Name, a.of); len(list) > 0 {
+			if arguments, ok := c.Arguments(); ok {
+				c.Findings = answers(nil, list, arguments)
+			}
+		}
+	}
+}
+
+// answers adds what the arguments say to the questions.
+func answers(to []convention.Finding, list []*slo.Question, arguments convention.Arguments) []convention.Finding {
 	for _, q := range list {
 		x := convention.Finding{ID: q.ID}
 		found := false
@@ -78,8 +97,9 @@ func (a *asks) find(f *convention.Facts) {
 		if found {
 			x.Hash |= 1
 		}
-		f.Findings = append(f.Findings, x)
+		to = append(to, x)
 	}
+	return to
 }
 
 // Found is what the call's arguments say to a file's question: a hash of the

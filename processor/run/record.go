@@ -268,14 +268,28 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 		}
 	}
 	if flags&fFindings != 0 {
-		b = appendCount(b, uint64(len(f.Findings)))
-		for _, x := range f.Findings {
-			b = binary.LittleEndian.AppendUint32(b, x.ID)
-			b = binary.LittleEndian.AppendUint64(b, x.Hash)
-		}
+		b = appendFindings(b, f.Findings)
 	}
 	g.log = b
 	g.ids = append(g.ids, spanKey(f.SpanID, trace))
+}
+
+// appendFindings encodes what arguments say to questions.
+func appendFindings(b []byte, list []convention.Finding) []byte {
+	b = appendCount(b, uint64(len(list)))
+	for _, x := range list {
+		b = binary.LittleEndian.AppendUint32(b, x.ID)
+		b = binary.LittleEndian.AppendUint64(b, x.Hash)
+	}
+	return b
+}
+
+// findings is the inverse of appendFindings.
+func (r *reader) findings(list []convention.Finding) []convention.Finding {
+	for n := r.uvarint(); n > 0 && !r.bad; n-- {
+		list = append(list, convention.Finding{ID: r.u32(), Hash: r.u64()})
+	}
+	return list
 }
 
 // appendMessages encodes what a model call asks for and was given, for
@@ -285,10 +299,13 @@ func (g *group) appendMessages(b []byte, f *convention.Facts, in *interner) []by
 	b = appendCount(b, uint64(len(f.Asked)))
 	for i := range f.Asked {
 		c := &f.Asked[i]
-		b = append(b, byte(bit(c.HasArgs, 1)|bit(c.ArgsEmpty, 2)))
+		b = append(b, byte(bit(c.HasArgs, 1)|bit(c.ArgsEmpty, 2)|bit(len(c.Findings) > 0, 4)))
 		b = g.appendString(b, c.Name, in)
 		b = binary.LittleEndian.AppendUint64(b, c.CallID)
 		b = binary.LittleEndian.AppendUint64(b, c.ArgsHash)
+		if len(c.Findings) > 0 {
+			b = appendFindings(b, c.Findings)
+		}
 	}
 	b = appendCount(b, uint64(len(f.Returned)))
 	for i := range f.Returned {
@@ -304,7 +321,11 @@ func (g *group) appendMessages(b []byte, f *convention.Facts, in *interner) []by
 func (r *reader) messages(f *convention.Facts, str func() string) {
 	for n := r.uvarint(); n > 0 && !r.bad; n-- {
 		known := r.byte()
-		f.Asked = append(f.Asked, convention.AskedCall{HasArgs: known&1 != 0, ArgsEmpty: known&2 != 0, Name: str(), CallID: r.u64(), ArgsHash: r.u64()})
+		c := convention.AskedCall{HasArgs: known&1 != 0, ArgsEmpty: known&2 != 0, Name: str(), CallID: r.u64(), ArgsHash: r.u64()}
+		if known&4 != 0 {
+			c.Findings = r.findings(nil)
+		}
+		f.Asked = append(f.Asked, c)
 	}
 	for n := r.uvarint(); n > 0 && !r.bad; n-- {
 		known := r.byte()
@@ -593,14 +614,7 @@ func (g *group) decode(spans []span) ([]span, bool) {
 			}
 		}
 		if has(fFindings) {
-			n := r.uvarint()
-			if n > uint64(len(r.b)) {
-				r.bad = true
-				n = 0
-			}
-			for range n {
-				s.Findings = append(s.Findings, convention.Finding{ID: r.u32(), Hash: r.u64()})
-			}
+			s.Findings = r.findings(s.Findings)
 		}
 		s.ParentLocal, s.Placeholder, s.Nested = has(fParentLocal), has(fPlaceholder), has(fNested)
 		s.Lifetime, s.HasOutput, s.AsksTool = has(fLifetime), has(fOutput), has(fAsksTool)

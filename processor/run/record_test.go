@@ -1,6 +1,7 @@
 package run
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestRecordKeepsMessages(t *testing.T) {
 	f.Reset()
 	f.Kind, f.SpanID, f.Start, f.End = convention.Model, pcommon.SpanID{1}, 5, 9
 	f.ByMessage, f.AskedCount = true, 2
-	f.Asked = []convention.AskedCall{{Name: "search", CallID: 7, HasArgs: true, ArgsHash: 11}, {Name: "plan", CallID: 8, HasArgs: true, ArgsEmpty: true}}
+	f.Asked = []convention.AskedCall{{Name: "search", CallID: 7, HasArgs: true, ArgsHash: 11, Findings: []convention.Finding{{ID: 1}, {ID: 1<<32 - 1, Hash: 1<<64 - 1}}}, {Name: "plan", CallID: 8, HasArgs: true, ArgsEmpty: true}}
 	f.Returned = []convention.ReturnedCall{
 		{CallID: 3, Error: true, Class: convention.Auth, HasResult: true, ResultHash: 13},
 		{CallID: 4, HasResult: true, ResultEmpty: true}, {CallID: 5, Error: true, Refused: true},
@@ -31,7 +32,7 @@ func TestRecordKeepsMessages(t *testing.T) {
 	if !ok || len(spans) != 2 {
 		t.Fatal(len(spans), ok)
 	}
-	if s := &spans[0]; !s.ByMessage || s.AskedCount != 2 || !slices.Equal(s.Asked, f.Asked) || !slices.Equal(s.Returned, f.Returned) {
+	if s := &spans[0]; !s.ByMessage || s.AskedCount != 2 || !reflect.DeepEqual(s.Asked, f.Asked) || !slices.Equal(s.Returned, f.Returned) {
 		t.Errorf("%+v", s.Facts)
 	}
 	if s := &spans[1]; s.ByMessage || len(s.Asked)+len(s.Returned) > 0 {

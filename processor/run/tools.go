@@ -204,7 +204,7 @@ func (b *assembly) byMessage(m, next int32, traced []int32) (n int) {
 					Name: c.Name, Agent: b.owner(m), Role: kind.role, Retrieval: kind.retrieval, Message: b.messageOf(m),
 					HasArgs: c.HasArgs, ArgsHash: c.ArgsHash, ArgsEmpty: c.ArgsEmpty,
 					HasResult: got.HasResult, ResultHash: got.ResultHash, ResultEmpty: got.ResultEmpty,
-					CallID: c.CallID, Response: s.ResponseID, Trace: s.trace,
+					Findings: slices.Clone(c.Findings), CallID: c.CallID, Response: s.ResponseID, Trace: s.trace,
 					Class: got.Class, Start: s.End, End: max(s.End, b.spans[next].Start), SpanID: s.SpanID, ByMessage: true,
 				})
 				b.calledBy = append(b.calledBy, m)
