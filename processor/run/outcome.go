@@ -319,17 +319,18 @@ func (b *assembly) marked(o slo.Outcome) (slo.Outcome, string) {
 	return o, ""
 }
 
-// toolTail is how long, in nanoseconds, a model span outlives a tool call
-// inside it that was the last thing it did. A model that goes on after the
-// tool's result takes longer for the first words of its answer.
-const toolTail = uint64(20e6)
-
 // endedOn says whether the model call asked for the tool, whatever its stop
-// reason says: some emitters write "stop" for a call that asks for one. The
-// tool began after it, or inside it as the last thing.
+// reason says: some emitters write "stop" for a call that asks for one, and
+// begin the tool inside of it. Such a call is one reply of the model, however
+// long its span goes on after the tool.
 func (b *assembly) endedOn(tool, model int32) bool {
+	for p := b.spans[tool].parent; b.inside(p); p = b.spans[p].parent {
+		if p == model {
+			return true
+		}
+	}
 	t, m := &b.spans[tool], &b.spans[model]
-	return t.Start >= m.End || t.End > m.End || m.End-t.End < toolTail
+	return t.Start >= m.End || t.End > m.End
 }
 
 // findTrunk marks what is not on the run's own path: the members below a tool
