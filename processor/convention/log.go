@@ -18,6 +18,7 @@ func (x *Extractor) Log(f *Facts, scope pcommon.InstrumentationScope, r plog.Log
 	if f.reading == nil {
 		f.reading = &reading{}
 	}
+	f.reading.reset() // of the span that was read before
 	f.reading.likeness = x.Likeness
 	if f.Start = uint64(r.Timestamp()); f.Start == 0 {
 		f.Start = uint64(r.ObservedTimestamp())
@@ -218,6 +219,7 @@ func (f *Facts) codexLog(name string, r plog.LogRecord) bool {
 	case "codex.tool_result":
 		f.Kind, f.ToolName, f.CallID = Tool, mapText(a, "tool_name"), identity(mapText(a, "call_id"))
 		if v, ok := a.Get("arguments"); ok {
+			f.reading.args, f.reading.hasArgs = v.AsString(), true
 			f.setArgs(v)
 		}
 		if v, ok := a.Get("output"); ok {

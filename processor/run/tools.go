@@ -412,14 +412,7 @@ func (b *assembly) aiBelow(i int32) bool {
 	return false
 }
 
-// message identifies the model call that asked for the tool call.
-func (b *assembly) message(i int32) uint64 {
-	if asked := b.askedBy(i); asked >= 0 {
-		return b.messageOf(asked)
-	}
-	return 0
-}
-
+// messageOf identifies a model call as one that asked for tool calls.
 func (b *assembly) messageOf(model int32) uint64 {
 	id := b.spans[model].SpanID
 	return binary.LittleEndian.Uint64(id[:]) | 1
