@@ -70,7 +70,7 @@ func counters(o *slo.Objective, function string) string {
 			for _, name := range ours {
 				names = append(names, quote(name))
 			}
-			term := fmt.Sprintf("label_join("+function+", %s, \";\", %s)", sel, quote(labelSeries), strings.Join(names, ", "))
+			term := fmt.Sprintf("label_join("+function+", %s, \";\", %s)", spelled(sel), quote(labelSeries), strings.Join(names, ", "))
 			term = fmt.Sprintf("label_replace(%s, %s, %s, %s, \"(.*)\")", term, quote(labelSeries), quote(sel.Metric+";$1"), quote(labelSeries))
 			term = fmt.Sprintf("max without (%s) (%s)", strings.Join(ours, ", "), term)
 			terms = append(terms, labelled(term, LabelVerdict, string(role)))
@@ -78,6 +78,22 @@ func counters(o *slo.Objective, function string) string {
 	}
 	return "(\n    " + strings.Join(terms, "\n    or\n    ") + "\n  )"
 }
+
+// spelled is a selector in PromQL. A whole bound of a histogram or summary is
+// looked for as 1 and as 1.0: from version 3 on Prometheus writes the latter,
+// whatever the target says, and an SLO that asks for le="1" would find no good
+// event any more.
+func spelled(sel slo.Selector) string {
+	matchers := slices.Clone(sel.Matchers)
+	for i, m := range matchers {
+		if whole := strings.TrimSuffix(m.Value, ".0"); (m.Label == "le" || m.Label == "quantile") && m.Operator == "=" && wholeNumber.MatchString(whole) {
+			matchers[i].Operator, matchers[i].Value = "=~", whole+`|`+whole+`\.0`
+		}
+	}
+	return slo.Selector{Metric: sel.Metric, Matchers: matchers}.String()
+}
+
+var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
 
 // zeroRoles are the roles whose totals are there before any event, and the
 // verdicts that a ratio never has, so that it has the same series as the others.
@@ -211,7 +227,7 @@ func (s scope) ratioNoData(o *slo.Objective) Rule {
 	}
 	texts := make([]string, len(all))
 	for i, sel := range all {
-		texts[i] = sel.String()
+		texts[i] = spelled(sel)
 	}
 	notes := s.links(o)
 	notes["summary"] = literal(s.name(o)) + ": no data for " + Duration(noDataFor)
@@ -230,13 +246,13 @@ func (s scope) ratioNoData(o *slo.Objective) Rule {
 func ratioReasons(o *slo.Objective, window time.Duration) string {
 	var terms []string
 	for _, sel := range o.Events.Bad {
-		terms = append(terms, labelled("round(sum(increase("+sel.String()+"["+Duration(window)+"])))", "reason", sel.String()))
+		terms = append(terms, labelled("round(sum(increase("+spelled(sel)+"["+Duration(window)+"])))", "reason", sel.String()))
 	}
 	if len(terms) == 0 {
 		sum := func(selectors []slo.Selector) string {
 			texts := make([]string, len(selectors))
 			for i, sel := range selectors {
-				texts[i] = "increase(" + sel.String() + "[" + Duration(window) + "])"
+				texts[i] = "increase(" + spelled(sel) + "[" + Duration(window) + "])"
 			}
 			return "sum by (instance) (" + strings.Join(texts, " or ") + ")"
 		}
