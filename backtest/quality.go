@@ -156,7 +156,9 @@ type QualityOptions struct {
 	Incidents int
 	First     uint64
 	// Workers cells are measured at a time; default the number of CPUs.
-	Workers int
+	Workers        int
+	alerting, keys string // of the SLO file, and of its SLO
+
 	// Done, if set, is told of each cell when its two rule sets are measured.
 	Done func(agentslo, workbook Quality)
 }
@@ -167,9 +169,7 @@ type QualityOptions struct {
 // agents of one SLO with a budget per agent, so that one evaluation serves all.
 // The order of the result is that of the cells, agentslo before workbook.
 func MeasureQuality(ctx context.Context, o QualityOptions) ([]Quality, error) {
-	o.Days = cmp.Or(o.Days, 30)
-	o.Incidents = cmp.Or(o.Incidents, 100)
-	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o = o.defaults()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	out := make([]Quality, 2*len(o.Cells))
@@ -204,6 +204,13 @@ func MeasureQuality(ctx context.Context, o QualityOptions) ([]Quality, error) {
 	close(next)
 	wait.Wait()
 	return out, context.Cause(ctx)
+}
+
+func (o QualityOptions) defaults() QualityOptions {
+	o.Days = cmp.Or(o.Days, 30)
+	o.Incidents = cmp.Or(o.Incidents, 100)
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	return o
 }
 
 const (
@@ -253,8 +260,9 @@ func burnAlerts(f *slo.File, name string, severities ...string) []rules.Group {
 	return groups
 }
 
-func qualityFile(c Cell) (*slo.File, error) {
-	files, err := slo.Parse("quality", fmt.Appendf(nil, "{apiVersion: agentslo/v1, kind: AgentSLO, service: quality, by: [agent], slos: {completion: {objective: %s%%}}}", c.Objective.Shift(2)))
+func (o QualityOptions) file(c Cell) (*slo.File, error) {
+	files, err := slo.Parse("quality", fmt.Appendf(nil, "{apiVersion: agentslo/v1, kind: AgentSLO, service: quality, by: [agent], alerting: {%s}, slos: {completion: {objective: %s%%%s}}}",
+		o.alerting, c.Objective.Shift(2), o.keys))
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +286,7 @@ func agentName(i int) string { return fmt.Sprintf("agent-%04d", i) }
 
 // simulate returns what fired in all repetitions, a scenario each.
 func (o QualityOptions) simulate(ctx context.Context, c Cell, name string, severities []string, length time.Duration, scenarios []Scenario, until func([]Firing) bool) ([]Firing, error) {
-	f, err := qualityFile(c)
+	f, err := o.file(c)
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +380,7 @@ const slowFor = time.Duration(float64(month) / SlowBurn)
 // detection has no failures at all before the incident: windows full of good
 // runs are the slowest to cross a threshold.
 func (o QualityOptions) detection(ctx context.Context, c Cell, name, severity string, failing float64) (Detection, error) {
-	f, err := qualityFile(c)
+	f, err := o.file(c)
 	if err != nil {
 		return Detection{}, err
 	}
@@ -439,7 +447,7 @@ func median(times []time.Duration) time.Duration {
 // recovery lets everything fail for three hours, or twice as long as a page may
 // take, and looks on for half a day.
 func (o QualityOptions) recovery(ctx context.Context, c Cell) (Recovery, error) {
-	f, err := qualityFile(c)
+	f, err := o.file(c)
 	if err != nil {
 		return Recovery{}, err
 	}

@@ -59,3 +59,17 @@ func TestAlertQuality(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(head+"## Measured on "+time.Now().UTC().Format(time.DateOnly)+"\n\n"+text.String()), 0o644))
 	}
 }
+
+// TestAlertConditions measures what the alerts do when runs are neither
+// independent nor even. AGENTSLO_ALERT_QUALITY is the number of repetitions.
+func TestAlertConditions(t *testing.T) {
+	seeds, err := strconv.Atoi(os.Getenv("AGENTSLO_ALERT_QUALITY"))
+	if err != nil {
+		t.Skip("set AGENTSLO_ALERT_QUALITY to the number of repetitions")
+	}
+	all, err := MeasureConditions(context.Background(), QualityOptions{Seeds: seeds})
+	require.NoError(t, err)
+	var text strings.Builder
+	require.NoError(t, WriteConditions(&text, all))
+	fmt.Printf("\n%d repetitions of 30 days.\n\n%s\n", seeds, text.String())
+}

@@ -1,8 +1,6 @@
 package gate
 
 import (
-	"math"
-
 	"github.com/shopspring/decimal"
 
 	"github.com/agentslo/agentslo/slo"
@@ -99,24 +97,8 @@ func (a account) unseen() slo.Decimal {
 	return whole(a.unknown+a.excluded).DivRound(whole(all), ratioDigits)
 }
 
-// smallestSample is the number of runs without a single failure that show an
-// objective with [confidence], such as 299 for 99%. In fewer runs even a service
-// that misses its objective is likely to show no failure, so they are no
-// evidence that it meets it.
-//
-// A judge that errs shows failures where there are none. Then it is also the
-// number of runs in which its errors alone move the judged share by less than
-// the budget does, with the same confidence (normal approximation).
-func smallestSample(o *slo.Objective) int64 {
-	n := slo.ZeroFailureSample(o.Budget().InexactFloat64(), confidence)
-	if o.Judge != nil {
-		judged := o.JudgedBudget().InexactFloat64()
-		by := o.Judge.Gain().Mul(o.Budget()).InexactFloat64()
-		const z = 1.645 // one-sided 95%
-		n = max(n, math.Ceil(z*z*judged*(1-judged)/(by*by)))
-	}
-	return int64(n)
-}
+// smallestSample is the number of runs that the gate asks for.
+func smallestSample(o *slo.Objective) int64 { return o.SmallestSample(confidence) }
 
 // surelyAbove says that the true error ratio is above the limit with 95%
 // confidence, however few the runs: the lower one-sided Clopper-Pearson bound.

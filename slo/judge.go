@@ -1,8 +1,11 @@
 package slo
 
 import (
+	"math"
+
 	"github.com/shopspring/decimal"
 	"go.yaml.in/yaml/v3"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Judge says how often an automatic judge is right, as measured against people
@@ -57,6 +60,24 @@ func (o *Objective) ErrorRatio(good, bad float64) float64 {
 // nats; see [Evidence]. A judge's mistakes are part of what is expected.
 func (o *Objective) Evidence(good, bad float64) float64 {
 	return Evidence(good, bad, o.JudgedBudget().InexactFloat64())
+}
+
+// SmallestSample is the number of events without a single failure that show the
+// objective with a confidence above 0 and below 1, such as 299 for 99% and 95%.
+// In fewer even a service that misses its objective is likely to show no
+// failure, so they are no evidence that it meets it.
+//
+// A judge that errs shows failures where there are none. Then it is also the
+// number in which its errors alone move the judged share by less than the
+// budget does, with the same confidence (normal approximation).
+func (o *Objective) SmallestSample(confidence float64) int64 {
+	n := ZeroFailureSample(o.Budget().InexactFloat64(), confidence)
+	if o.Judge != nil {
+		judged, z := o.JudgedBudget().InexactFloat64(), mathext.NormalQuantile(confidence)
+		by := o.Judge.Gain().Mul(o.Budget()).InexactFloat64()
+		n = max(n, math.Ceil(z*z*judged*(1-judged)/(by*by)))
+	}
+	return int64(n)
 }
 
 const judgeExample = "{sensitivity: 92%, specificity: 97%}"

@@ -22,10 +22,10 @@ func newExplainCommand() *cobra.Command {
 		Short: "Say what pages when, and what each SLO tolerates and costs",
 		Long: `Say what pages when, and what each SLO tolerates and costs.
 
-An alert fires while its long window and its short window are both above the
-threshold, and the long window's runs are evidence enough. For each the page
-shows how many runs that takes, and the time to detect that every run fails and
-to reset after it is good again, at an even number of runs an hour.`,
+An alert fires while its long window is above the threshold and evidence
+enough, and its short window is still failing. For each the page shows how many
+runs that takes, and the time to detect that every run fails and to reset after
+it is good again, at an even number of runs an hour.`,
 		Example: `  sloctl explain -f slo.yaml
   sloctl explain -f slo.yaml completion
   sloctl explain -f slo.yaml -o json | jq '.[].tiers[] | {tier, failures_in_a_row}'`,
@@ -81,8 +81,15 @@ func writeExplanation(w io.Writer, e explain.Explanation) error {
 		name += " in " + e.Environment
 	}
 	fmt.Fprintf(w, "%s: %s.\n", terminal.Paint(name, terminal.Bold, colours), e.Promise)
-	fmt.Fprintf(w, "Over %s, %s of the %ss may be bad: %s.\n", e.Window, terminal.ExactPercent(one.Sub(exact(e.Objective))), e.Event, tolerated(e))
+	window := e.Window
+	if strings.Trim(window, "0123456789") == window { // a calendar period
+		window = "a " + window
+	}
+	fmt.Fprintf(w, "Over %s, %s of the %ss may be bad: %s.\n", window, terminal.ExactPercent(one.Sub(exact(e.Objective))), e.Event, tolerated(e))
 	fmt.Fprintf(w, "The gate needs %s to say that it is met.\n", events(e.SmallestSample, e.Event))
+	if judged := exact(e.JudgedBudget); !judged.Equal(one.Sub(exact(e.Objective))) {
+		fmt.Fprintf(w, "To its judge, which errs, that looks like %s: ratios and budgets are corrected for it.\n", terminal.ExactPercent(judged))
+	}
 	fmt.Fprintf(w, "It costs %d exporter series an agent and Collector, %d recorded series and %d alert rules.\n", e.Series.Exporter, e.Series.Recorded, e.Series.Alerts)
 	if len(e.Tiers) == 0 {
 		_, err := fmt.Fprintln(w, "It does not alert.")
@@ -90,7 +97,7 @@ func writeExplanation(w io.Writer, e explain.Explanation) error {
 	}
 	fmt.Fprintln(w)
 	t := terminal.Table{
-		Header: []string{"ALERT", "SEVERITY", "WINDOWS", "ERRORS ABOVE", "BURN", "SPENDS", "FAILURES IN A ROW", "RUNS AT THRESHOLD"},
+		Header: []string{"ALERT", "SEVERITY", "WINDOWS", "ERRORS ABOVE", "BURN", "SPENDS", "FAILURES IN A ROW", strings.ToUpper(e.Event) + "S AT THRESHOLD"},
 		Right:  map[int]bool{3: true, 4: true, 5: true, 6: true, 7: true},
 	}
 	for _, n := range explain.RunsPerHour {
@@ -111,7 +118,18 @@ func writeExplanation(w io.Writer, e explain.Explanation) error {
 	if err := t.Write(w, colours); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, terminal.Paint("AT n/H: time to detect that every run fails / to reset once runs are good; scrape and evaluation come on top.", terminal.Dim, colours))
+	var silent []string
+	for _, x := range e.Tiers {
+		if !slices.ContainsFunc(x.Traffic, func(t explain.Traffic) bool { return t.Detect != nil }) {
+			silent = append(silent, x.Name)
+		}
+	}
+	if len(silent) > 0 {
+		fmt.Fprintf(w, "At none of these volumes can %s ever fire.\n", strings.Join(silent, " and "))
+	}
+	legend := fmt.Sprintf(`FAILURES IN A ROW and %[1]sS AT THRESHOLD: as few %[2]ss, all bad or with just that share bad, are evidence enough.
+AT n/H: time to detect that every %[2]s fails / to reset once they are good, at so many an hour; scrape and evaluation come on top.`, strings.ToUpper(e.Event), e.Event)
+	_, err := fmt.Fprintln(w, terminal.Paint(legend, terminal.Dim, colours))
 	return err
 }
 

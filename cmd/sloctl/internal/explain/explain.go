@@ -28,9 +28,12 @@ type Explanation struct {
 	Tolerated   []Tolerated `json:"tolerated"`
 	// SmallestSample is the number of runs that the gate needs: so many without
 	// a failure show the objective with 95% confidence.
-	SmallestSample int64  `json:"smallest_sample"`
-	Tiers          []Tier `json:"tiers"`
-	Series         Series `json:"series"`
+	SmallestSample int64 `json:"smallest_sample"`
+	// JudgedBudget is the share that an SLO's judge calls bad where the budget is
+	// just used; the budget itself without a judge.
+	JudgedBudget json.Number `json:"judged_budget"`
+	Tiers        []Tier      `json:"tiers"`
+	Series       Series      `json:"series"`
 }
 
 // Tolerated is how many runs of a window may be bad.
@@ -61,7 +64,8 @@ type Tier struct {
 
 // Series is the number of time series that the SLO costs.
 type Series struct {
-	// Exporter is for each agent and Collector: one a verdict, and those that
+	// Exporter is for each agent and Collector: one a verdict, one for what came
+	// too late to page, and those that
 	// split them by dimension at their caps. Reasons come on top, one for each
 	// that occurs.
 	Exporter int `json:"exporter_per_agent"`
@@ -76,7 +80,8 @@ func SLO(f *slo.File, o *slo.Objective) Explanation {
 	e := Explanation{
 		Service: f.Service, Environment: f.Environment, SLO: o.Name, SLI: o.SLI, Event: o.EventName(),
 		Objective: number(o.Target), Window: f.Window.Name, Promise: rules.Sentence(o),
-		SmallestSample: int64(slo.ZeroFailureSample(o.Budget().InexactFloat64(), 0.95)),
+		SmallestSample: o.SmallestSample(0.95),
+		JudgedBudget:   number(o.JudgedBudget()),
 		Tiers:          []Tier{},
 		Series:         series(f, o),
 	}
@@ -119,7 +124,7 @@ func series(f *slo.File, o *slo.Objective) Series {
 	verdicts := len(slo.Verdicts)
 	var s Series
 	if o.CountsRuns() {
-		s.Exporter = verdicts
+		s.Exporter = verdicts + 1 // those that were counted late
 		for _, d := range f.Dimensions {
 			s.Exporter += verdicts * (d.Keep + 1) // and the overflow
 		}
@@ -134,6 +139,12 @@ func series(f *slo.File, o *slo.Objective) Series {
 		if d.Alert == slo.AlertTicket && o.CountsRuns() {
 			s.Recorded += (d.Keep + 1) * verdicts * 3 // totals and two windows
 		}
+	}
+	if f.Window.Calendar != "" {
+		s.Recorded += verdicts // the counts at the window's start
+	}
+	if o.Judge != nil {
+		s.Recorded++
 	}
 	if o.Alert != slo.AlertNone {
 		s.Alerts = len(rules.Tiers(f, o)) + 1 // coverage
