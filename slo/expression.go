@@ -51,7 +51,7 @@ var RunFields = []RunField{
 	{"run.same_corrections", "int", "such failures with the same complaint as the one before"},
 	{"run.resumes", "int", "times the run was taken up again"},
 	{"run.unconfirmed_resumes", "int", "… from no checkpoint that is named"},
-	{"run.tool_calls", "int", "tool calls, failed ones included; answer and handoff tools excluded"},
+	{"run.tool_calls", "int", "tool calls, failed ones included; answer and handoff tools excluded; not known where nothing but calls was asked for of which nothing shows whether they ran"},
 	{"run.failed_tool_calls", "int", "tool calls that failed"},
 	{"run.permanent_failures", "int", "failed tool calls of which no same call succeeded"},
 	{"run.first_wrong", "string", "the first step that went wrong: failed_call, failed_model_call, empty_retrieval, repeated_call; empty when none did"},

@@ -33,7 +33,10 @@ An input is a file of OTLP traces or logs as JSON, JSON lines or protobuf; - is
 standard input. All inputs are one stream, so evaluations in one file meet the
 runs in another, and the end of the last input ends every wait.
 
-A fact that the telemetry does not carry is shown as – and is null in JSON.
+A fact that the telemetry does not carry is shown as – and is null in JSON. Tool
+calls that a model asked for and went on from, of which neither a span nor a later
+message shows what became, are tool_calls.unseen; with nothing but such calls
+tool_calls.ok is null.
 
 --why says of each fact of each run which span and attribute it was read from,
 and which convention knows that attribute; of a fact that is not known, which
