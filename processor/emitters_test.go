@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// emitters are those that the reference of conventions names. Each has a run
-// among testdata/emitters.txt.
+// emitters that are read. Each has a run among testdata/emitters.txt.
 var emitters = []string{
 	"OTel GenAI", "OTel GenAI, deprecated", "OTel's packages",
 	"OpenInference", "OpenLLMetry",
@@ -21,6 +20,7 @@ var emitters = []string{
 	"OpenAI Agents SDK, by OpenLLMetry", "OpenAI Agents SDK, by Logfire", "OpenAI Agents SDK, by ADOT",
 	"smolagents", "LangGraph, by OpenLLMetry", "Mastra", "MLflow",
 	"Claude Code", "Claude API and SDK", "Codex", "Copilot CLI", "Gemini CLI", "MCP client and server", "any-agent and openlit",
+	"Spring AI", "Microsoft.Extensions.AI", "AgentOps", "LangWatch", "Braintrust",
 }
 
 func TestEmitters(t *testing.T) {

@@ -76,8 +76,9 @@ var otelGenAIVocabulary = vocabulary{
 		"execute_tool": Tool, "agent_handoff": Tool,
 		"retrieval": Retrieval, "vector_db_retrieve": Retrieval,
 		"guardrail_check": Guardrail, "evaluate": Evaluator, "evaluation": Evaluator,
-		"chain":      Chain,
-		"embeddings": Step, "plan": Step, "turn": Step, "task": Step, "agent_step": Step, "execute_node": Step,
+		"chain":             Chain,
+		"orchestrate_tools": Chain, // of Microsoft.Extensions.AI
+		"embeddings":        Step, "plan": Step, "turn": Step, "task": Step, "agent_step": Step, "execute_node": Step,
 		"execute_event_loop_cycle": Step, "execute_agent_loop_cycle": Step, "user_speech": Step, "unknown": Step,
 		"search_memory": Step, "create_memory": Step, "update_memory": Step, "upsert_memory": Step,
 		"delete_memory": Step, "create_memory_store": Step, "delete_memory_store": Step,

@@ -201,8 +201,8 @@ func (r *reading) replyObject(s string, i, depth int) (known bool, end int) {
 			response, known = true, true
 			next = skipValue(s, i)
 		case "content", "parts", "message", "messages", "kwargs", "candidates", "choices", "generations", "tool_calls", "toolCalls",
-			"output_text", "text", "output", "json":
-			known = known || key != "text" && key != "output" && key != "json"
+			"output_text", "text", "output", "json", "value":
+			known = known || key != "text" && key != "output" && key != "json" && key != "value"
 			if s[i] == '"' {
 				next = skipString(s, i)
 				filled = filled || spoken(s, i, next)

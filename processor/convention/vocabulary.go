@@ -108,6 +108,10 @@ const (
 	voltAgent
 	laminar
 	codex
+	springAI
+	agentOps
+	langWatch
+	braintrust
 	vocabularyCount
 )
 
@@ -172,6 +176,10 @@ var vocabularies = [vocabularyCount]*vocabulary{
 	voltAgent:      &voltAgentVocabulary,
 	laminar:        &laminarVocabulary,
 	codex:          &codexVocabulary,
+	springAI:       &springAIVocabulary,
+	agentOps:       &agentOpsVocabulary,
+	langWatch:      &langWatchVocabulary,
+	braintrust:     &braintrustVocabulary,
 }
 
 // emitters are vocabularies of frameworks that speak another vocabulary with
