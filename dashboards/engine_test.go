@@ -76,6 +76,9 @@ func recorded(t *testing.T, set *slo.Set) *prom {
 		add("agentslo_runs_total", base+`,outcome="error"`, late)
 		add("agentslo_tool_calls_total", base+`,tool="search",result="ok"`, "0+3x100")
 		add("agentslo_tool_calls_total", base+`,tool="search",result="transient"`, late)
+		add("agentslo_tool_failures_total", base+`,tool="search",class="transient",persistence="recovered"`, late)
+		add("agentslo_first_wrong_total", base+`,what="failed_call",tool="search"`, late)
+		add("agentslo_blocked_runs_total", base+`,tool="search",class="transient",outcome="answered"`, late)
 		add("agentslo_tokens_total", base+`,model="gpt-5",type="input"`, "0+500x100")
 		for metric, sum := range map[string]string{"agentslo_run_duration_seconds": "0+6x100", "agentslo_run_cost_usd": "0+0.02x100", "agentslo_run_tool_calls": "0+4x100"} {
 			// Of two runs a minute one is at most 1, the other between 1 and 5.

@@ -82,6 +82,17 @@ func activity(b *board, f *slo.File, several bool) {
 	b.add(graph(what{"Tokens by model and type", count,
 		"Tokens during the hour before each point. Cached input and cache writes are parts of input, reasoning is part of output."},
 		query{rules.Tokens(f, window), "{{model}} {{type}}"}).Min(0), 8, 8)
+	b.add(graph(what{"What became of failed tool calls", count,
+		"Failed tool calls during the hour before each point: recovered (a later same call succeeded), intermittent (only an earlier one had) or permanent."},
+		query{rules.FailuresByPersistence(f, window), "{{persistence}}"}).Min(0), 8, 8)
+	b.add(bars(what{"First step that went wrong, last 24 hours", count,
+		"Runs of the last 24 hours by the first of their steps that went wrong, the ten with the most: where to begin to look."},
+		query{rules.FirstWrong(f, 24*time.Hour), "{{what}} {{tool}}"}).
+		Thresholds(steps(red)).ColorScheme(byThreshold()), 8, 8)
+	b.add(bars(what{"Blocked runs, last 24 hours", count,
+		"Runs of the last 24 hours with a permanent failure that no other call got round, by its tool and by how they ended, the ten with the most."},
+		query{rules.BlockedRuns(f, 24*time.Hour), "{{tool}} {{outcome}}"}).
+		Thresholds(steps(red)).ColorScheme(byThreshold()), 8, 8)
 	b.add(graph(what{"Tool calls of a run", count,
 		"Mean number of tool calls of runs that completed during the hour before each point."},
 		query{rules.RunToolCalls(f, window), "mean"}).Min(0), 24, 6)
