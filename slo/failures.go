@@ -51,6 +51,9 @@ type Action struct {
 	MaxCalls  int // so many such calls of a run are tolerated; default 0
 }
 
+// What is asked of each call's arguments costs time and memory at each call.
+const maxActions, maxFields = 100, 20
+
 // maxPattern is the length in characters of a pattern over arguments.
 const maxPattern = 1000
 
@@ -150,6 +153,9 @@ func (r *reader) fields(n *yaml.Node, what string) []Field {
 	if ok && len(entries) == 0 {
 		r.fault(n, "%s names no field, so that every ticket would do; leave it out for %s", what, strings.Join(builtinFields, ", "))
 	}
+	if len(entries) > maxFields {
+		r.fault(n, "%s has at most %d fields", what, maxFields)
+	}
 	var fields []Field
 	for _, e := range entries {
 		if err := CheckName(e.key.Value); err != nil {
@@ -208,8 +214,11 @@ func (r *reader) actions(n *yaml.Node, what string) []Action {
 		}
 		actions = append(actions, a)
 	})
-	if ok && len(r.resolve(n).Content) == 0 {
+	switch count := len(r.resolve(n).Content); {
+	case ok && count == 0:
 		r.fault(n, "%s names no action; add one, such as %s", what, actionsExample)
+	case ok && count > maxActions:
+		r.fault(n, "%s has at most %d actions; one pattern can have several alternatives, a|b", what, maxActions)
 	}
 	return actions
 }

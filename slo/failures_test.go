@@ -20,10 +20,11 @@ func TestSchemaAgreesOnTheKindsAboutFailures(t *testing.T) {
 		"slos: {duplicate_effects: {objective: 99%%, idempotency_keys: %s}}": {"[]", "[a]", "[a, b]", "[a, a]", "a", "~", "{}", "[1]", "[' a']", "[a b]"},
 		"slos: {handoff: {objective: 99%%, ticket_tools: %s}}":               {"[]", "[a]", "['open_*']", "[a, a]", "a", "~", `['[a]']`},
 		"slos: {handoff: {objective: 99%%, fields: %s}}": {"{}", "[]", "~", "{blocker: []}", "{blocker: [why], summary: [text]}", "{summary: []}",
-			"{blocker: why}", "{blocker: [a, a]}", "{'a b': [x]}", "{blocker: [' x']}"},
+			"{blocker: why}", "{blocker: [a, a]}", "{'a b': [x]}", "{blocker: [' x']}", many(20), many(21)},
 		"slos: {forbidden_actions: {objective: 99%%, actions: %s}}": {"[]", "~", "{}", "[a]", "[{}]", "[{tool: a}]", "[{arguments: x}]",
 			"[{tool: a, arguments: x, max_calls: 2}]", "[{max_calls: 2}]", "[{tool: a, max_calls: -1}]", "[{tool: '[a]'}]", "[{tool: 5}]", "[{arguments: ''}]",
-			"[{arguments: " + strings.Repeat("a", 1000) + "}]", "[{arguments: " + strings.Repeat("a", 1001) + "}]"},
+			"[{arguments: " + strings.Repeat("a", 1000) + "}]", "[{arguments: " + strings.Repeat("a", 1001) + "}]",
+			"[" + strings.Repeat("{tool: a}, ", 100) + "]", "[" + strings.Repeat("{tool: a}, ", 101) + "]"},
 	} {
 		for _, value := range values {
 			text := fmt.Sprintf("service: a\ntools: {write: [refund]}\n"+template, value)
@@ -34,6 +35,15 @@ func TestSchemaAgreesOnTheKindsAboutFailures(t *testing.T) {
 			}
 		}
 	}
+}
+
+// many is a mapping with n fields.
+func many(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "f%d: [a], ", i)
+	}
+	return "{" + b.String() + "}"
 }
 
 func TestDefaultsOfTheKindsAboutFailures(t *testing.T) {
