@@ -51,6 +51,9 @@ type AppRun struct {
 	Threw  bool    `json:"threw"`
 	Error  string  `json:"error,omitempty"`
 	Millis float64 `json:"ms"`
+	// ServedMillis is from the first request at the model server to the beginning
+	// of its last reply; 0 where it was not noted.
+	ServedMillis float64 `json:"servedMs,omitempty"`
 	// Scores that a judge of the application gave, by name of the evaluation.
 	Scores map[string]float64 `json:"scores,omitempty"`
 }

@@ -73,6 +73,7 @@ var special = []reader{
 	{"google-adk-js", "limit", func(r *ExpectedRun) {
 		r.accept(Null, "the model did not think, and says so by leaving the count out", "tokens.reasoning")
 		r.accept("5", "the call that the limit refused has a span too", "model_calls")
+		r.acceptOutcome("error", "only its time tells a call that the limit refused from one that a server refused, and a busy machine takes its time")
 	}},
 	{"google-adk-js", "run-error-500", silentFailure},
 	{"google-adk-js", "run-error-429", silentFailure},

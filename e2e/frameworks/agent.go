@@ -108,6 +108,7 @@ func (a *Agent) Record(ctx context.Context, root string, s *Scenario) (*Recordin
 	if err := errors.Join(world.telemetry.faults...); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	app.ServedMillis = float64(world.last.Sub(world.first).Milliseconds())
 	r := &Recording{Requests: world.telemetry.requests, Entry: truth.Entry{
 		Framework: a.Name, Scenario: s.Name, Variant: s.Name, ClientClosedStream: world.closed,
 		ModelCalls: world.modelCalls, Tools: world.tools, Runs: []truth.AppRun{app},

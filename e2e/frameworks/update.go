@@ -152,7 +152,7 @@ func write(root string, r *Recording, old truth.Entry) (entry truth.Entry, chang
 func untimed(e truth.Entry) truth.Entry {
 	e.Runs = slices.Clone(e.Runs)
 	for i := range e.Runs {
-		e.Runs[i].Millis = 0
+		e.Runs[i].Millis, e.Runs[i].ServedMillis = 0, 0
 	}
 	return e
 }

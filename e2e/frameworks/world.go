@@ -25,7 +25,9 @@ type World struct {
 
 	mu         sync.Mutex
 	modelCalls []truth.ModelCall
-	closed     int // streams that the client left
+	first      time.Time // model call
+	last       time.Time // reply
+	closed     int       // streams that the client left
 	tools      []truth.ToolCall
 	telemetry  telemetry
 }
@@ -68,9 +70,14 @@ const thinking = 100 * time.Millisecond
 // next is the reply to the model call that came now, with its token counts,
 // and writes the call down.
 func (w *World) next() (n int, reply Reply, usage truth.ModelCall) {
+	came := time.Now()
 	time.Sleep(thinking)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.first.IsZero() {
+		w.first = came
+	}
+	w.last = time.Now()
 	n = len(w.modelCalls)
 	reply = w.scenario.Replies[min(n, len(w.scenario.Replies)-1)]
 	if reply.HandOff {
