@@ -184,16 +184,20 @@ func inhibitionsBy(f *slo.File, completion *slo.Objective) []inhibition {
 }
 
 // explained says whether every run that fails completion also fails the other
-// SLO, as the verdict table has it. Of the kinds that is correctness alone, and
-// only where every run is judged: a sample leaves failed runs out.
+// SLO, as the verdict table has it. Of the kinds these are correctness and
+// abstention, and only where they count every run: a sample leaves failed runs
+// out, and so do a choice of runs by their outcome and the exclusion of trouble at
+// the provider.
 //
 // The others keep their alerts. grounding and tool_free exclude runs without an
 // answer, cost excludes errors: what burns them is something else. latency is
 // bad by time alone, and custom by an expression of its own. no_progress fails
 // with completion, but says why; one notification has both.
 func explained(completion, o *slo.Objective) bool {
-	return completion.SLI == "completion" && o.SLI == "correctness" &&
+	return completion.SLI == "completion" && (o.SLI == "correctness" || o.SLI == "abstention") &&
 		!sampled(o) &&
+		(o.When == nil || !strings.Contains(o.When.Source, "run.outcome")) &&
+		(o.ProviderFaults != slo.ProviderFaultsExclude || completion.ProviderFaults == slo.ProviderFaultsExclude) &&
 		(completion.When == nil || o.When != nil && o.When.Source == completion.When.Source) &&
 		(len(completion.Agents) == 0 || slices.Equal(o.Agents, completion.Agents))
 }

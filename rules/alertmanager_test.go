@@ -31,6 +31,8 @@ slos:
   correctness: {objective: 95%, evaluations: [{name: e, min_score: 0.5}]}
   sampled:     {sli: correctness, objective: 95%, evaluations: [{name: e, min_score: 0.5}], expected_coverage: 10%}
   correct_in_acme: {sli: correctness, objective: 95%, when: 'attributes["tenant"] == "acme"', evaluations: [{name: e, min_score: 0.5}]}
+  declines:    {sli: abstention, objective: 71%, correct: 95%, evaluations: [{name: e, min_score: 0.5}]}
+  forgiving:   {sli: abstention, objective: 71%, provider_faults: exclude}
   mute:        {sli: correctness, objective: 95%, alert: none, evaluations: [{name: e, min_score: 0.5}]}
   latency:     {objective: 95%, threshold: 30s}
   grounding:   {objective: 95%, evaluations: [{name: e, min_score: 0.5}]}
@@ -157,6 +159,9 @@ func TestWhatSilencesWhat(t *testing.T) {
 		{"a name is no pattern", "botxa/prod/completion/page_fast", "botxa/prod/correctness/page_fast", false},
 		{"fewer runs than completion counts", "bot.a/prod/completion/page_fast", "bot.a/prod/correct_in_acme/page_fast", true},
 		{"a sample leaves failed runs out", "bot.a/prod/completion/page_fast", "bot.a/prod/sampled/page_fast", false},
+		{"no answer", "bot.a/prod/completion/page_fast", "bot.a/prod/declines/page_fast", true},
+		{"only answers are right or wrong", "bot.a/prod/completion/page_fast", "bot.a/prod/declines_correctness/page_fast", false},
+		{"the provider's fault", "bot.a/prod/completion/page_fast", "bot.a/prod/forgiving/page_fast", false},
 		{"late is not failed", "bot.a/prod/completion/page_fast", "bot.a/prod/latency/page_fast", false},
 		{"only answers are grounded", "bot.a/prod/completion/page_fast", "bot.a/prod/grounding/page_fast", false},
 		{"errors are cheap", "bot.a/prod/completion/page_fast", "bot.a/prod/cost/page_fast", false},
