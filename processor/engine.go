@@ -65,6 +65,7 @@ func NewEngine(files *slo.Set, options EngineOptions, judged func(j Judged, pipe
 	e := &Engine{files: files, judged: judged, now: options.Now, waiting: newWaitingRuns()}
 	extractor := convention.New(files.AttributeNames()...)
 	extractor.Likeness = files.Names("no_progress")
+	extractor.Searches = func(tool string) bool { return slo.SearchTool(tool) || files.RetrievalTool(tool) }
 	e.assembler = run.New(
 		run.Settings{Runs: files.Runs(), MaxBytes: options.MaxBytes, Shards: options.Shards, Sources: options.Sources},
 		files, extractor,

@@ -97,6 +97,11 @@ func (f *File) AgentLabel(agent string) string {
 	return agent
 }
 
+// RetrievalTool says whether a file lists the tool as one of retrieval.
+func (s *Set) RetrievalTool(name string) bool {
+	return slices.ContainsFunc(s.Files, func(f *File) bool { return f.RetrievalTool(name) })
+}
+
 // Names says whether an SLO of any file has that kind.
 func (s *Set) Names(kind string) bool {
 	return slices.ContainsFunc(s.Files, func(f *File) bool {

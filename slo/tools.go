@@ -16,7 +16,7 @@ var (
 	escalationTools = []string{"escalate*", "handoff_to_human", "ask_human*", "request_human*"}
 	abstainTools    = []string{"abstain*"}
 	pausingTools    = []string{"sleep", "sleep_s", "sleep_ms", "sleep_seconds", "wait", "wait_s", "wait_ms", "wait_seconds", "pause", "delay"}
-	searchTools     = []string{"*search*", "*retriev*", "*knowledge*"}
+	searchTools     = []string{"search*", "*_search*", "retriev*", "*_retriev*", "*knowledge*"}
 )
 
 // AnswerTool says whether calling the tool is giving the answer: the file
@@ -112,11 +112,9 @@ func HumanWaitTool(name string) bool { return matchAny(humanWaitTools, snakeCase
 func PausingTool(name string) bool { return matchAny(pausingTools, snakeCase(name)) }
 
 // SearchTool says whether the tool answers questions in words by what it finds:
-// the file lists it as a retrieval tool, or its name has search, retriev or
-// knowledge in it, in any case style.
-func (f *File) SearchTool(name string) bool {
-	return f.RetrievalTool(name) || matchAny(searchTools, snakeCase(name))
-}
+// it has a word that begins with search or retriev, or knowledge in its name, in
+// any case style.
+func SearchTool(name string) bool { return matchAny(searchTools, snakeCase(name)) }
 
 // EscalationTool says whether a call of the tool hands the run to a person:
 // escalate*, handoff_to_human, ask_human* and request_human*, in any case style.

@@ -97,3 +97,19 @@ func BenchmarkEvidenceTool(b *testing.B) {
 		f.EvidenceTool("check_job_status")
 	}
 }
+
+func TestPausingAndSearchTools(t *testing.T) {
+	for name, want := range map[string][2]bool{
+		"sleep": {true, false}, "Wait": {true, false}, "sleepSeconds": {true, false}, "wait_for_job": {false, false}, "sleep_analysis": {false, false},
+		"search_docs": {false, true}, "webSearch": {false, true}, "retrieve-context": {false, true}, "query_knowledge_base": {false, true},
+		"research_agent": {false, false}, "mcp__docs__search": {false, true}, "get_order": {false, false},
+	} {
+		if got := [2]bool{slo.PausingTool(name), slo.SearchTool(name)}; got != want {
+			t.Errorf("%s: pausing, search are %v", name, got)
+		}
+	}
+	set := parse(t, "service: a\ntools: {retrieval: [handbook*]}\nslos: {no_progress: {objective: 99%}}\n")
+	if !set.RetrievalTool("handbook_2") || set.RetrievalTool("search") || !set.Names("no_progress") || set.Names("cost") {
+		t.Error("what the set says of its files")
+	}
+}

@@ -17,6 +17,9 @@ type Extractor struct {
 	// Likeness: also say what tool calls have in common that are not the same to
 	// the letter; Facts.Like has failures alone otherwise.
 	Likeness bool
+	// Searches says which tools answer questions in words by what they find; nil
+	// says none.
+	Searches func(tool string) bool
 
 	keys *table
 }
@@ -72,7 +75,7 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 	r.reset()
 	r.scope = r.scopes.find(scope.Name())
 	r.name = s.Name()
-	r.likeness = x.Likeness
+	r.likeness, r.searches = x.Likeness, x.Searches
 
 	f.SpanID, f.ParentID = s.SpanID(), s.ParentSpanID()
 	f.Start, f.End = uint64(s.StartTimestamp()), uint64(s.EndTimestamp())

@@ -12,14 +12,20 @@ import (
 // results or errors are not the same to the letter. All are hashes to be
 // compared within one run; 0 is not known, or nothing of the kind.
 type Likeness struct {
-	// Args is of the arguments without what does not matter: letter case, white
-	// space, and generated members (ids of the request, the time of the call).
+	// Same is of the arguments without generated members, ids of the request and
+	// the time of the call; 0 where there are none.
+	Same uint32
+	// Args is Same without what else does not matter: letter case, white space and
+	// a full stop.
 	Args uint32
-	// Sentence is Args with each text of three words and more left out but for
-	// the numbers in it, Query the same of every text without digits: calls that
-	// agree in one of them may ask for the same thing in other words.
-	Sentence, Query uint32
-	// Words has a bit for each word of the texts that Sentence leaves out.
+	// Ask is Args without the words of its texts, but for names, numbers and ids
+	// in them, and without what says how much is asked for: calls that agree in it
+	// may ask for the same thing in other words. The texts are those of three words
+	// and more, those that are called a query, and all without digits of a tool that
+	// searches.
+	Ask uint32
+	// Words has a bit for each word that Ask leaves out; none of a tool that
+	// searches, which finds the same whatever the words.
 	Words uint64
 	// Result is of the result without generated members and times of the call.
 	Result uint32
@@ -58,17 +64,18 @@ func (f *Facts) likeArgs(s string) {
 		return
 	}
 	l := liken{start: f.Start, members: &f.reading.members, words: true}
+	l.searches = f.reading.searching(f.ToolName)
 	h, ok := l.captured(s)
 	if !ok {
 		f.Like.Args = short(f.ArgsHash)
 		return
 	}
 	f.Like.Args = short(h.loose)
-	if l.queries {
-		f.Like.Query = short(h.query)
+	if l.made {
+		f.Like.Same = short(h.same)
 	}
-	if l.sentences {
-		f.Like.Sentence, f.Like.Words = short(h.sentence), l.bits
+	if l.asks {
+		f.Like.Ask, f.Like.Words = short(h.ask), l.bits
 	}
 }
 
@@ -106,26 +113,28 @@ func short(h uint64) uint32 { return uint32(h>>32) | 1 }
 
 // liken reads one captured value.
 type liken struct {
-	start     uint64 // of the span, Unix nanoseconds
-	members   *memberNames
-	words     bool   // read texts word by word, else as they are
-	bits      uint64 // of the words
-	telling   int    // bytes of text that says something
-	sentences bool
-	queries   bool
+	start    uint64 // of the span, Unix nanoseconds
+	members  *memberNames
+	words    bool   // read texts word by word, else as they are
+	searches bool   // the tool searches
+	query    bool   // the member that is read is called a query
+	made     bool   // something was made anew for the call
+	asks     bool   // something was left out of ask
+	bits     uint64 // of the words that were
+	telling  int    // bytes of text that says something
 }
 
 // likes are the hashes of one value, see [Likeness].
-type likes struct{ loose, sentence, query uint64 }
+type likes struct{ same, loose, ask uint64 }
 
 func alike(h uint64) likes { return likes{h, h, h} }
 
 func (a likes) mix(b likes) likes {
-	return likes{mix(a.loose, b.loose), mix(a.sentence, b.sentence), mix(a.query, b.query)}
+	return likes{mix(a.same, b.same), mix(a.loose, b.loose), mix(a.ask, b.ask)}
 }
 
 func (a likes) add(b likes) likes {
-	return likes{a.loose + b.loose, a.sentence + b.sentence, a.query + b.query}
+	return likes{a.same + b.same, a.loose + b.loose, a.ask + b.ask}
 }
 
 // plain is a captured attribute as text.
@@ -206,6 +215,7 @@ func (l *liken) json(s string, i, depth int) (likes, int) {
 		return likes{}, -1
 	}
 	if n, ok := integer(s[i:end]); ok && l.now(epoch(n)) {
+		l.made = true
 		return alike(seedNumber), skipSpace(s, end)
 	}
 	h, ok := hashScalar(s[i:end])
@@ -215,8 +225,12 @@ func (l *liken) json(s string, i, depth int) (likes, int) {
 	return alike(h), skipSpace(s, end)
 }
 
+// object reads an object. What is made anew for each call is left out of it, but
+// not where nothing else is in the arguments: then it is what the call is about.
 func (l *liken) object(s string, i, depth int) (likes, int) {
-	sum := alike(seedObject)
+	sum, left := alike(seedObject), likes{}
+	about := depth > 0 || !l.words
+	before := *l
 	if i = skipSpace(s, i+1); i < len(s) && s[i] == '}' {
 		return sum, skipSpace(s, i+1)
 	}
@@ -232,18 +246,36 @@ func (l *liken) object(s string, i, depth int) (likes, int) {
 		if i = skipSpace(s, end); i >= len(s) || s[i] != ':' {
 			return likes{}, -1
 		}
-		before := *l
+		key := hashString(raw, escaped)
+		kind := l.members.kind(raw, key)
+		saved := *l
+		l.query = l.query || kind == queryMember
 		var h likes
 		if h, i = l.json(s, i+1, depth+1); i < 0 || i >= len(s) {
 			return likes{}, -1
 		}
-		key := hashString(raw, escaped)
-		if l.members.generated(raw, key) {
-			*l = before
-		} else {
-			sum = sum.add(likes{mix(key, h.loose), mix(key, h.sentence), mix(key, h.query)})
+		l.query = before.query
+		h = likes{mix(key, h.same), mix(key, h.loose), mix(key, h.ask)}
+		switch {
+		case kind == generatedMember:
+			*l = saved
+			left = left.add(h)
+		case kind == randomMember && l.words:
+			*l = saved
+			sum.same += h.same
+			left = left.add(likes{0, h.loose, h.ask})
+		case kind == extentMember && l.words:
+			l.asks = true
+			sum.same, sum.loose = sum.same+h.same, sum.loose+h.loose
+		default:
+			about = true
+			sum = sum.add(h)
 		}
 		if s[i] == '}' {
+			if !about {
+				sum = sum.add(left)
+			}
+			l.made = l.made || about && left.same != 0
 			return sum, skipSpace(s, i+1)
 		}
 		if s[i] != ',' {
@@ -253,27 +285,33 @@ func (l *liken) object(s string, i, depth int) (likes, int) {
 	}
 }
 
-// memberNames remembers what is known of members' names: they are the same in call
-// after call. An entry is the hash of a name, its lowest bit whether it is of a
-// generated member.
+// memberKind is what a member of arguments is to a call, by its name.
+type memberKind uint8
+
+const (
+	plainMember     memberKind = iota
+	generatedMember            // made anew for each call
+	randomMember               // may be, and may be what the call is about
+	queryMember                // a question in words
+	extentMember               // how much is asked for, and from where on
+)
+
+// memberNames remembers what is known of members' names: they are the same in
+// call after call. An entry is the hash of a name, its lowest bits the kind.
 type memberNames [64]uint64
 
-func (m *memberNames) generated(key string, hash uint64) bool {
+func (m *memberNames) kind(key string, hash uint64) memberKind {
 	e := &m[hash>>8%uint64(len(m))]
-	if *e>>1 != hash>>1 || *e == 0 {
-		*e = hash &^ 1
-		if generated(key) {
-			*e |= 1
-		}
+	if *e>>3 != hash>>3 || *e == 0 {
+		*e = hash&^7 | uint64(memberKindOf(key))
 	}
-	return *e&1 != 0
+	return memberKind(*e & 7)
 }
 
-// generated says whether a member is made anew for each call, whatever the call
-// is about: an id of the request, its time, a count of its attempts.
-func generated(key string) bool {
+// memberKindOf knows names in any case style.
+func memberKindOf(key string) memberKind {
 	if len(key) > 40 {
-		return false
+		return plainMember
 	}
 	var buffer [40]byte
 	name := buffer[:0]
@@ -284,17 +322,25 @@ func generated(key string) bool {
 	}
 	switch string(name) {
 	case "timestamp", "ts", "now", "currenttime", "requesttime", "requestedat", "sentat", "clienttime", "generatedat", "calledat",
-		"uuid", "guid", "reqid", "callid", "tooluseid", "runid", "stepid", "invocationid", "executionid", "cachebuster", "cachebust", "attempt",
-		"attemptnumber", "retry", "retries", "retrycount", "retryattempt", "elapsedms", "durationms", "latencyms", "tookms", "took":
-		return true
+		"reqid", "callid", "tooluseid", "cachebuster", "cachebust", "attempt", "attemptnumber", "retry", "retries", "retrycount", "retryattempt",
+		"elapsedms", "durationms", "latencyms", "tookms", "took":
+		return generatedMember
+	case "uuid", "guid", "random", "salt":
+		return randomMember
+	case "q", "query", "queries", "question", "search", "searchquery", "searchterm", "searchterms", "term", "terms", "keyword", "keywords",
+		"topic", "prompt":
+		return queryMember
+	case "page", "pagenumber", "pagesize", "perpage", "offset", "skip", "cursor", "pagetoken", "nextpagetoken", "limit", "topk",
+		"maxresults", "numresults":
+		return extentMember
 	}
 	for _, part := range [...]string{"requestid", "correlationid", "traceid", "spanid", "traceparent", "idempotency", "nonce", "toolcallid",
 		"clienttoken"} {
 		if strings.Contains(string(name), part) {
-			return true
+			return generatedMember
 		}
 	}
-	return false
+	return plainMember
 }
 
 // epoch is a number as Unix nanoseconds, if it may count seconds, milli-, micro-
@@ -322,6 +368,7 @@ const minWords = 3
 // words are how it says so.
 func (l *liken) text(s string) likes {
 	if len(s) >= len("2006-01-02T15:04:05") && len(s) <= 35 && digit(s[0]) && s[4] == '-' && l.now(point(s)) {
+		l.made = true
 		return alike(seedNumber)
 	}
 	if !l.words {
@@ -330,6 +377,7 @@ func (l *liken) text(s string) likes {
 		}
 		return alike(hashText(s))
 	}
+	whole := s
 	s = strings.TrimRight(strings.TrimSpace(s), ".!?")
 	x := wording{hash: fnvSeed}
 	for i := 0; i < len(s); {
@@ -345,14 +393,14 @@ func (l *liken) text(s string) likes {
 			i++
 		}
 	}
-	h := alike(x.hash)
-	if x.words > 0 {
-		l.queries = true
-		h.query = mix(seedTrue, x.things)
-	}
-	if x.words >= minWords {
-		l.sentences = true
-		h.sentence = mix(seedTrue, x.things+x.names)
+	h := likes{same: hashText(whole), loose: x.hash, ask: x.hash}
+	switch {
+	case l.searches && x.words > 0 && x.things == 0, l.searches && x.words >= minWords:
+		l.asks = true
+		h.ask = mix(seedTrue, x.things)
+	case l.query && x.words > 0 && x.things == 0, x.words >= minWords:
+		l.asks = true
+		h.ask = mix(seedTrue, x.things+x.names)
 		l.bits |= x.bits
 	}
 	return h
@@ -504,4 +552,22 @@ func errorHash(s string) uint64 {
 		}
 	}
 	return sum
+}
+
+// searching asks once whether a tool searches.
+func (r *reading) searching(tool string) bool {
+	if r.searches == nil {
+		return false
+	}
+	known, ok := r.searchTools[tool]
+	if !ok {
+		known = r.searches(tool)
+		if r.searchTools == nil {
+			r.searchTools = map[string]bool{}
+		}
+		if len(r.searchTools) < 1000 { // a tool's name may be anything
+			r.searchTools[strings.Clone(tool)] = known
+		}
+	}
+	return known
 }

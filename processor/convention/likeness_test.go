@@ -22,7 +22,7 @@ func resultOf(t *testing.T, result string) Likeness {
 func likenessOf(t *testing.T, attributes map[string]any) Likeness {
 	t.Helper()
 	x := New()
-	x.Likeness = true
+	x.Likeness, x.Searches = true, func(tool string) bool { return tool == "search" }
 	var f Facts
 	x.Span(&f, pcommon.NewInstrumentationScope(), made{attributes: attributes}.span(t))
 	return f.Like
@@ -34,6 +34,7 @@ func TestArgumentsThatDifferInNothingThatMatters(t *testing.T) {
 		{`{"q":"refund policy?"}`, `{"q":"refund policy"}`},
 		{`{"a":1,"b":"x"}`, `{"b":"X","a":1}`},
 		{`{"id":"A-1","request_id":"8f14e45f-ceea-467f-a8d5-111111111111"}`, `{"id":"a-1","request_id":"other"}`},
+		{`{"id":"A-1","uuid":"1"}`, `{"id":"A-1","uuid":"2"}`},
 		{`{"id":"A-1","requestId":"1"}`, `{"id":"A-1"}`},
 		{`{"id":"A-1","x-request-id":"1"}`, `{"id":"A-1","x-request-id":"2"}`},
 		{`{"id":"A-1","meta":{"trace_id":"1","nonce":"a"}}`, `{"id":"A-1","meta":{"trace_id":"2","nonce":"b"}}`},
@@ -65,39 +66,90 @@ func TestArgumentsThatDifferInNothingThatMatters(t *testing.T) {
 	}
 }
 
+// What is made anew for each call is the same call to the letter; letter case
+// is not.
+func TestGeneratedMembers(t *testing.T) {
+	for texts, same := range map[[2]string]bool{
+		{`{"id":"A-1","request_id":"1"}`, `{"id":"A-1","request_id":"2"}`}:               true,
+		{`{"id":"A-1","uuid":"1"}`, `{"id":"A-1","uuid":"2"}`}:                           false,
+		{`{"id":"A-1"}`, `{"id":"a-1"}`}:                                                 false,
+		{`{"request_id":"1"}`, `{"request_id":"2"}`}:                                     false, // it is what the call is about
+		{`{"request_id":"1","limit":5}`, `{"request_id":"2","limit":5}`}:                 false,
+		{`{"timestamp":"1999-01-01T00:00:00Z"}`, `{"timestamp":"2000-01-01T00:00:00Z"}`}: false,
+	} {
+		if a, b := argsOf(t, texts[0]), argsOf(t, texts[1]); (a.Same != 0 && a.Same == b.Same) != same {
+			t.Errorf("%s and %s: the same is %v", texts[0], texts[1], !same)
+		}
+	}
+	if a, b := argsOf(t, `{"id":"A-1","uuid":"1"}`), argsOf(t, `{"id":"A-1","uuid":"2"}`); a.Args != b.Args {
+		t.Error("a uuid beside an id is what the call is about")
+	}
+	if a, b := argsOf(t, `{"uuid":"1"}`), argsOf(t, `{"uuid":"2"}`); a.Args == b.Args {
+		t.Error("a uuid alone is not what the call is about")
+	}
+}
+
 func TestOtherWords(t *testing.T) {
-	const refunds = `{"q":"what is the policy for refunds"}`
+	const refunds = `{"note":"what is the policy for refunds"}`
 	a := argsOf(t, refunds)
-	if a.Sentence == 0 || a.Query == 0 || a.Words == 0 {
+	if a.Ask == 0 || a.Words == 0 {
 		t.Fatalf("a sentence is none: %+v", a)
 	}
-	for text, want := range map[string]struct{ sentence, query bool }{
-		`{"q":"tell me the refund policy please"}`:           {true, true},
-		`{"q":"refund policy"}`:                              {false, true}, // a name rather than a sentence
-		`{"q":"the policy for refunds in Germany"}`:          {false, true}, // about something else
-		`{"q":"the policy for refunds of order A-1"}`:        {false, false},
-		`{"q":"the policy for refunds of a@example.com"}`:    {false, false},
-		`{"q":"the policy for refunds"}`:                     {true, true},
-		`{"q":"the policy for refunds","top_k":3}`:           {false, false},
-		`{"query":"the policy for refunds"}`:                 {false, false},
-		`{"q":"the policy for refunds","request_id":"4711"}`: {true, true},
-		`{"q":["the policy for refunds"]}`:                   {false, false},
-		`{"q":"the policy for refunds","lang":"en"}`:         {false, false},
+	for text, want := range map[string]bool{
+		`{"note":"tell me the refund policy please"}`:           true,
+		`{"note":"refund policy"}`:                              false, // a name rather than a sentence
+		`{"note":"the policy for refunds in Germany"}`:          false, // about something else
+		`{"note":"the policy for refunds of order A-1"}`:        false,
+		`{"note":"the policy for refunds of a@example.com"}`:    false,
+		`{"note":"the policy for refunds","page":3}`:            true, // another part of the same
+		`{"note":"the policy for refunds","year":3}`:            false,
+		`{"query":"the policy for refunds"}`:                    false,
+		`{"note":"the policy for refunds","request_id":"4711"}`: true,
+		`{"note":["the policy for refunds"]}`:                   false,
+		`{"note":"the policy for refunds","lang":"en"}`:         false,
 	} {
-		b := argsOf(t, text)
-		if got := b.Sentence == a.Sentence; got != want.sentence {
+		if got := argsOf(t, text).Ask == a.Ask; got != want {
 			t.Errorf("%s: the same sentence in other words: %v", text, got)
 		}
-		if got := b.Query == a.Query; got != want.query {
-			t.Errorf("%s: the same query in other words: %v", text, got)
-		}
 	}
-	b := argsOf(t, `{"q":"tell me the refund policy please"}`) // refund, policy
+	b := argsOf(t, `{"note":"tell me the refund policy please"}`) // refund, policy
 	if common := bits.OnesCount64(a.Words & b.Words); common != 2 {
 		t.Errorf("%d words in common", common)
 	}
-	if x := argsOf(t, `{"order":"A-1001","n":3}`); x.Sentence != 0 || x.Query != 0 || x.Words != 0 {
+	if x := argsOf(t, `{"order":"A-1001","n":3}`); x.Ask != 0 || x.Words != 0 {
 		t.Errorf("an id has words: %+v", x)
+	}
+	// What is called a query is one however short.
+	if x, y := argsOf(t, `{"q":"refund policy"}`), argsOf(t, `{"q":"policy for refunds"}`); x.Ask == 0 || x.Ask != y.Ask || x.Words != y.Words {
+		t.Errorf("queries: %+v and %+v", x, y)
+	}
+	if x, y := argsOf(t, `{"q":"stock of Oslo"}`), argsOf(t, `{"q":"stock of Rome"}`); x.Ask == y.Ask {
+		t.Error("queries about two towns are one")
+	}
+	if x := argsOf(t, `{"q":"A-1001"}`); x.Ask != 0 {
+		t.Errorf("an id is a query in words: %+v", x)
+	}
+	if x, y := argsOf(t, `{"page":1}`), argsOf(t, `{"page":2}`); x.Ask == 0 || x.Ask != y.Ask || x.Args == y.Args {
+		t.Errorf("pages: %+v and %+v", x, y)
+	}
+}
+
+// Of a tool that searches, all words are but words.
+func TestSearches(t *testing.T) {
+	search := func(args string) Likeness {
+		return likenessOf(t, map[string]any{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search", "gen_ai.tool.call.arguments": args})
+	}
+	a := search(`{"text":"refunds"}`)
+	for args, want := range map[string]bool{
+		`{"text":"how can I return my shoes in Oslo?"}`: true,
+		`{"text":"return"}`:                             true,
+		`{"text":"A-1001"}`:                             false,
+		`{"text":"return","shop":7}`:                    false,
+		`{"text":"return","top_k":7}`:                   true,
+	} {
+		if b := search(args); a.Ask == 0 || (a.Ask == b.Ask) != want || b.Words != 0 {
+			t.Errorf("%s: %+v, and %+v", args, b, a)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func (x *Extractor) Log(f *Facts, scope pcommon.InstrumentationScope, r plog.Log
 		f.reading = &reading{}
 	}
 	f.reading.reset() // of the span that was read before
-	f.reading.likeness = x.Likeness
+	f.reading.likeness, f.reading.searches = x.Likeness, x.Searches
 	if f.Start = uint64(r.Timestamp()); f.Start == 0 {
 		f.Start = uint64(r.ObservedTimestamp())
 	}
@@ -292,7 +292,7 @@ func (f *Facts) Supplement(n *Facts) {
 	if f.Kind == Tool || f.Kind == Retrieval {
 		if !f.HasArgs {
 			f.HasArgs, f.ArgsHash, f.ArgsEmpty = n.HasArgs, n.ArgsHash, n.ArgsEmpty
-			f.Like.Args, f.Like.Sentence, f.Like.Query, f.Like.Words = n.Like.Args, n.Like.Sentence, n.Like.Query, n.Like.Words
+			f.Like.Same, f.Like.Args, f.Like.Ask, f.Like.Words = n.Like.Same, n.Like.Args, n.Like.Ask, n.Like.Words
 			f.Findings = append(f.Findings[:0], n.Findings...)
 		}
 		if !f.HasResult {

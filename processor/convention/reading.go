@@ -26,6 +26,9 @@ type reading struct {
 	name     string // of the span
 	likeness bool   // asked for
 	members  memberNames
+	searches func(tool string) bool // see Extractor.Searches
+	// searchTools are the answers of searches so far.
+	searchTools map[string]bool
 	// proved: the counts themselves show that input leaves out cached tokens;
 	// they are added already.
 	proved bool

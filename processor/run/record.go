@@ -62,12 +62,16 @@ const (
 	fRequested
 	fFault
 	fFindings
+	fLikeSame
 	fLikeArgs
-	fLikeText
+	fLikeAsk
+	fLikeWords
 	fLikeResult
 	fLikeError
 	fPoint
 )
+
+const fLike = fLikeSame | fLikeArgs | fLikeAsk | fLikeWords | fLikeResult | fLikeError
 
 const traceMix = 0x9e3779b97f4a7c15
 
@@ -134,8 +138,10 @@ func flagsOf(f *convention.Facts) uint64 {
 		bit(f.Requested|f.Provider != 0, fRequested) |
 		bit(f.Fault != convention.NoFault, fFault) |
 		bit(len(f.Findings) > 0, fFindings) |
+		bit(f.Like.Same != 0, fLikeSame) |
 		bit(f.Like.Args != 0, fLikeArgs) |
-		bit(f.Like.Query|f.Like.Sentence != 0, fLikeText) |
+		bit(f.Like.Ask != 0, fLikeAsk) |
+		bit(f.Like.Words != 0, fLikeWords) |
 		bit(f.Like.Result != 0, fLikeResult) |
 		bit(f.Like.Error != 0, fLikeError) |
 		bit(f.Point != convention.NoPoint, fPoint) |
@@ -153,7 +159,11 @@ const recordRoom = 96
 // would waste half.
 func (g *group) makeRoom() {
 	if cap(g.log)-len(g.log) < recordRoom {
-		grown := make([]byte, len(g.log), cap(g.log)+max(512, cap(g.log)/4))
+		more := max(256, cap(g.log)/4)
+		if len(g.log) == 0 {
+			more = 512
+		}
+		grown := make([]byte, len(g.log), cap(g.log)+more)
 		copy(grown, g.log)
 		g.log = grown
 	}
@@ -257,7 +267,7 @@ func (g *group) appendRecord(f *convention.Facts, trace, resource int, arrival i
 	if flags&fPoint != 0 {
 		b = append(b, byte(f.Point))
 	}
-	if flags&(fLikeArgs|fLikeText|fLikeResult|fLikeError) != 0 {
+	if flags&fLike != 0 {
 		b = appendLikeness(b, &f.Like, flags)
 	}
 	if flags&fAttributes != 0 {
@@ -360,12 +370,16 @@ const arrivalUnit = int64(1e6)
 
 // appendLikeness encodes what flags say is there.
 func appendLikeness(b []byte, l *convention.Likeness, flags uint64) []byte {
+	if flags&fLikeSame != 0 {
+		b = binary.LittleEndian.AppendUint32(b, l.Same)
+	}
 	if flags&fLikeArgs != 0 {
 		b = binary.LittleEndian.AppendUint32(b, l.Args)
 	}
-	if flags&fLikeText != 0 {
-		b = binary.LittleEndian.AppendUint32(b, l.Query)
-		b = binary.LittleEndian.AppendUint32(b, l.Sentence)
+	if flags&fLikeAsk != 0 {
+		b = binary.LittleEndian.AppendUint32(b, l.Ask)
+	}
+	if flags&fLikeWords != 0 {
 		b = binary.LittleEndian.AppendUint64(b, l.Words)
 	}
 	if flags&fLikeResult != 0 {
@@ -380,11 +394,17 @@ func appendLikeness(b []byte, l *convention.Likeness, flags uint64) []byte {
 
 // likeness is the inverse of appendLikeness.
 func (r *reader) likeness(l *convention.Likeness, flags uint64) {
+	if flags&fLikeSame != 0 {
+		l.Same = r.u32()
+	}
 	if flags&fLikeArgs != 0 {
 		l.Args = r.u32()
 	}
-	if flags&fLikeText != 0 {
-		l.Query, l.Sentence, l.Words = r.u32(), r.u32(), r.u64()
+	if flags&fLikeAsk != 0 {
+		l.Ask = r.u32()
+	}
+	if flags&fLikeWords != 0 {
+		l.Words = r.u64()
 	}
 	if flags&fLikeResult != 0 {
 		l.Result, l.Substance = r.u32(), convention.Substance(r.byte())
@@ -599,7 +619,7 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		if has(fPoint) {
 			s.Point = convention.Point(r.byte())
 		}
-		if flags&(fLikeArgs|fLikeText|fLikeResult|fLikeError) != 0 {
+		if flags&fLike != 0 {
 			r.likeness(&s.Like, flags)
 		}
 		if has(fAttributes) {

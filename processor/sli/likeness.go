@@ -29,6 +29,14 @@ func (c *call) looseArgs() uint64 {
 	return c.args
 }
 
+// sameArgs is the arguments but for generated members.
+func (c *call) sameArgs() uint64 {
+	if l := c.of.Like.Same; l != 0 {
+		return uint64(l)
+	}
+	return c.args
+}
+
 // looseResult is the result without what does not matter, or the failure.
 func (c *call) looseResult() uint64 {
 	l := &c.of.Like
@@ -61,24 +69,21 @@ func (c *call) asked() likeness {
 
 // askedInOtherWords is its likeness by what it asks for; not ok when its
 // arguments are no question in words, or the result proves nothing.
-func (s *subject) askedInOtherWords(c *call) (x likeness, ok bool) {
+func (c *call) askedInOtherWords() (x likeness, ok bool) {
 	l := &c.of.Like
-	x = likeness{c.agent, c.tool, uint64(l.Sentence), c.looseResult(), true}
-	if s.file.SearchTool(c.tool) || c.of.Retrieval {
-		x.ask = uint64(l.Query)
+	least := convention.Content
+	if l.Words == 0 { // a search, or another part of the same list
+		least = convention.Slight
 	}
-	return x, x.ask != 0 && !c.of.Failed() && l.Substance == convention.Content
+	return likeness{c.agent, c.tool, uint64(l.Ask), c.looseResult(), true}, l.Ask != 0 && !c.of.Failed() && l.Substance >= least
 }
 
-// overlap says whether two sentences have at least half of their words in
+// overlap says whether two questions have at least half of their words in
 // common, so that one may be the other in other words. Searches need not: what
 // they find is all there is to their words.
-func (s *subject) overlap(a, b *call) bool {
-	if s.file.SearchTool(a.tool) || a.of.Retrieval {
-		return true
-	}
+func overlap(a, b *call) bool {
 	x, y := a.of.Like.Words, b.of.Like.Words
-	return x != 0 && y != 0 && 2*bits.OnesCount64(x&y) >= bits.OnesCount64(x|y)
+	return 2*bits.OnesCount64(x&y) >= bits.OnesCount64(x|y)
 }
 
 // looseRepeats finds calls that are alike as often as their tool's limit.
@@ -89,9 +94,9 @@ func (s *subject) looseRepeats(o *slo.Objective, calls []call) (r repetition) {
 		if !c.known() || c.of.Like.Args == 0 {
 			continue
 		}
-		cosmetic.add(c.asked(), c, func(*call) bool { return true })
-		if x, ok := s.askedInOtherWords(c); ok {
-			reworded.add(x, c, func(first *call) bool { return s.overlap(first, c) })
+		cosmetic.add(c.asked(), c, func(first *call) bool { return c.proves(convention.Slight) || first.sameArgs() == c.sameArgs() })
+		if x, ok := c.askedInOtherWords(); ok {
+			reworded.add(x, c, func(first *call) bool { return overlap(first, c) })
 		}
 	}
 	for _, kind := range []struct {
@@ -119,7 +124,7 @@ func (s *subject) looseRepeats(o *slo.Objective, calls []call) (r repetition) {
 // failures never gave way, and arguments that differ met a result that tells
 // something.
 func (s *subject) certain(alike, calls []call) bool {
-	differ := slices.ContainsFunc(alike, func(c call) bool { return c.args != alike[0].args })
+	differ := slices.ContainsFunc(alike, func(c call) bool { return c.sameArgs() != alike[0].sameArgs() })
 	if differ && !alike[0].proves(convention.Slight) {
 		return false
 	}
@@ -234,9 +239,9 @@ func (s *subject) novelty(x *succession, c *call) (n novelty) {
 	if c.of.Like.Args == 0 {
 		return n
 	}
-	see(&x.cosmetic, c.asked(), func(*call) bool { return true }, c.proves(convention.Slight))
-	if l, ok := s.askedInOtherWords(c); ok {
-		see(&x.reworded, l, func(first *call) bool { return s.overlap(first, c) }, true)
+	see(&x.cosmetic, c.asked(), func(first *call) bool { return c.proves(convention.Slight) || first.sameArgs() == c.sameArgs() }, true)
+	if l, ok := c.askedInOtherWords(); ok {
+		see(&x.reworded, l, func(first *call) bool { return overlap(first, c) }, true)
 	}
 	return n
 }

@@ -11,13 +11,13 @@ import (
 // alike gives a call its likeness: of its arguments, of its result, and how much
 // that tells.
 func alike(args, result uint32, substance convention.Substance, c run.ToolCall) run.ToolCall {
-	c.Like = convention.Likeness{Args: args, Result: result, Substance: substance}
+	c.Like = convention.Likeness{Same: uint32(c.ArgsHash) + 1, Args: args, Result: result, Substance: substance}
 	return c
 }
 
 // words makes the call's arguments a question in words.
-func worded(sentence, query uint32, bits uint64, c run.ToolCall) run.ToolCall {
-	c.Like.Sentence, c.Like.Query, c.Like.Words = sentence, query, bits
+func worded(ask uint32, bits uint64, c run.ToolCall) run.ToolCall {
+	c.Like.Ask, c.Like.Words = ask, bits
 	return c
 }
 
@@ -31,12 +31,13 @@ func failedBy(err uint32, c run.ToolCall) run.ToolCall {
 func several(n int, c run.ToolCall) (all []run.ToolCall) {
 	for i := range n {
 		c.ArgsHash = uint64(100 + i)
+		if c.Like.Same != 0 {
+			c.Like.Same = uint32(100 + i)
+		}
 		all = append(all, c)
 	}
 	return all
 }
-
-func retrievalListed(f *slo.File, _ *slo.Objective) { f.Tools.Retrieval = []string{"handbook"} }
 
 func init() {
 	lookup := func(args uint64) run.ToolCall {
@@ -61,6 +62,12 @@ func init() {
 		{name: "… twice is not yet", run: ended(slo.Answered, calling(several(2, alike(5, 9, convention.Slight, tool("status", 0, 1)))...)), want: slo.Good, value: 1},
 		{name: "… with changing results is progress", run: ended(slo.Answered, calling(alike(5, 1, convention.Content, tool("status", 1, 1)), alike(5, 2, convention.Content, tool("status", 2, 2)), alike(5, 3, convention.Content, tool("status", 3, 3)))), want: slo.Good, value: 1},
 		{name: "… with results that tell nothing proves nothing", run: ended(slo.Answered, calling(several(6, alike(5, 9, convention.Trivial, tool("touch", 0, 1)))...)), want: slo.Good, value: 1},
+		{name: "… but for a request id alone it is the same call", run: ended(slo.Answered, func(r *run.Run) {
+			for _, c := range several(3, alike(5, 9, convention.Trivial, tool("touch", 0, 1))) {
+				c.Like.Same = 4
+				calling(c)(r)
+			}
+		}), want: slo.Bad, reason: "cosmetic_change", value: 3},
 		{name: "… of a call that per_tool lets repeat", change: perTool, run: ended(slo.Answered, calling(several(19, alike(5, 9, convention.Slight, tool("check_job_status", 0, 1)))...)), want: slo.Good, value: 1},
 		{name: "… the results differ in the time of the call alone", run: ended(slo.Answered, calling(alike(5, 9, convention.Trivial, tool("ping", 1, 1)), alike(5, 9, convention.Trivial, tool("ping", 1, 2)), alike(5, 9, convention.Trivial, tool("ping", 1, 3)))), want: slo.Bad, reason: "cosmetic_change", value: 3},
 		{name: "… with the same failure", run: ended(slo.Answered, func(r *run.Run) {
@@ -71,22 +78,19 @@ func init() {
 		{name: "… of one message count once", run: ended(slo.Answered, calling(several(3, inMessage(7, alike(5, 9, convention.Slight, tool("status", 0, 1))))...)), want: slo.Good, value: 1},
 
 		{name: "the same question in other words with the same result is bad", run: ended(slo.Answered, calling(
-			worded(3, 4, six, alike(1, 9, convention.Content, tool("ask", 1, 1))), worded(3, 4, six|1<<9, alike(2, 9, convention.Content, tool("ask", 2, 1))),
-			worded(3, 4, six>>1, alike(3, 9, convention.Content, tool("ask", 3, 1))))), want: slo.Bad, reason: "reworded_call", value: 3},
+			worded(3, six, alike(1, 9, convention.Content, tool("ask", 1, 1))), worded(3, six|1<<9, alike(2, 9, convention.Content, tool("ask", 2, 1))),
+			worded(3, six>>1, alike(3, 9, convention.Content, tool("ask", 3, 1))))), want: slo.Bad, reason: "reworded_call", value: 3},
 		{name: "… hardly a word in common is another question", run: ended(slo.Answered, calling(
-			worded(3, 4, six, alike(1, 9, convention.Content, tool("ask", 1, 1))), worded(3, 4, six<<5, alike(2, 9, convention.Content, tool("ask", 2, 1))),
-			worded(3, 4, six<<10, alike(3, 9, convention.Content, tool("ask", 3, 1))))), want: slo.Good, value: 1},
+			worded(3, six, alike(1, 9, convention.Content, tool("ask", 1, 1))), worded(3, six<<5, alike(2, 9, convention.Content, tool("ask", 2, 1))),
+			worded(3, six<<10, alike(3, 9, convention.Content, tool("ask", 3, 1))))), want: slo.Good, value: 1},
 		{name: "… but not of a search: what it finds is all there is", run: ended(slo.Answered, calling(
-			worded(0, 4, 0, alike(1, 9, convention.Content, tool("search_docs", 1, 1))), worded(3, 4, six<<5, alike(2, 9, convention.Content, tool("search_docs", 2, 1))),
-			worded(3, 4, six<<10, alike(3, 9, convention.Content, tool("search_docs", 3, 1))))), want: slo.Bad, reason: "reworded_call", value: 3},
-		{name: "… nor of a tool that the file calls one of retrieval", change: retrievalListed, run: ended(slo.Answered, func(r *run.Run) {
-			for _, c := range several(3, worded(0, 4, 0, alike(1, 9, convention.Content, tool("handbook", 1, 1)))) {
-				c.Like.Args = uint32(c.ArgsHash)
-				calling(c)(r)
-			}
-		}), want: slo.Bad, reason: "reworded_call", value: 3},
+			worded(4, 0, alike(1, 9, convention.Slight, tool("search_docs", 1, 1))), worded(4, 0, alike(2, 9, convention.Slight, tool("search_docs", 2, 1))),
+			worded(4, 0, alike(3, 9, convention.Slight, tool("search_docs", 3, 1))))), want: slo.Bad, reason: "reworded_call", value: 3},
+		{name: "… a search that finds nothing proves nothing", run: ended(slo.Answered, calling(
+			worded(4, 0, alike(1, 9, convention.Trivial, tool("search_docs", 1, 1))), worded(4, 0, alike(2, 9, convention.Trivial, tool("search_docs", 2, 1))),
+			worded(4, 0, alike(3, 9, convention.Trivial, tool("search_docs", 3, 1))))), want: slo.Good, value: 1},
 		{name: "… a result of a word or two proves nothing", run: ended(slo.Answered, func(r *run.Run) {
-			for _, c := range several(6, worded(3, 4, six, alike(1, 9, convention.Slight, tool("allowed", 1, 1)))) {
+			for _, c := range several(6, worded(3, six, alike(1, 9, convention.Slight, tool("allowed", 1, 1)))) {
 				c.Like.Args = uint32(c.ArgsHash)
 				calling(c)(r)
 			}
