@@ -34,7 +34,7 @@ func (j *Judged) failures(s *summary.Summary) {
 	if x := r.FirstWrong; x != nil {
 		s.FirstWrong = &summary.FirstWrong{What: x.What, Name: x.Name, Class: failureClass(x.Class), Step: int64(x.Step), SpanID: x.SpanID}
 	}
-	if x := r.Blocker; x != nil {
+	if x := r.Blocker; x != nil && !x.Doubtful {
 		s.Blocker = &summary.Blocker{Tool: x.Tool, Class: failureClass(x.Class), Steps: int64(x.Steps), Seconds: &x.Seconds, USD: x.USD}
 	}
 }
@@ -74,7 +74,7 @@ func firstWrongReport(x *run.FirstWrong) *FirstWrongReport {
 }
 
 func blockerReport(x *run.Blocker) *BlockerReport {
-	if x == nil {
+	if x == nil || x.Doubtful {
 		return nil
 	}
 	return &BlockerReport{x.Tool, failureClass(x.Class), x.Steps, rounded(&x.Seconds, 1e6), rounded(x.USD, 1e9)}

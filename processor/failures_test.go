@@ -425,6 +425,22 @@ var stories = []struct {
 		deploy {"env":"dev"} ` + timedOut + `
 		think {"about":"it"} -> hm`,
 		want: map[string]string{"stuck_after_blocker": "bad stuck_until_limit"}, blocker: "deploy transient 8"},
+	{name: "a tool that had worked fails for good, arguments not captured", bare: true, text: `
+		search {"q":"a"} -> x
+		search {"q":"b"} ` + timedOut + `
+		search {"q":"b"} ` + timedOut + `
+		search {"q":"b"} ` + timedOut + `
+		search {"q":"b"} ` + timedOut + `
+		answer`,
+		want: map[string]string{"stuck_after_blocker": "unknown content_not_captured"}, blocker: "none"},
+	{name: "… captured", text: `
+		search {"q":"a"} -> x
+		search {"q":"b"} ` + timedOut + `
+		search {"q":"b"} ` + timedOut + `
+		search {"q":"b"} ` + timedOut + `
+		search {"q":"b"} ` + timedOut + `
+		answer`,
+		want: map[string]string{"stuck_after_blocker": "bad stuck_until_answer"}, blocker: "search transient 7"},
 	{name: "steps are not all seen without model spans", noModels: true, text: `
 		deploy {"env":"prod"} ` + timedOut + `
 		deploy {"env":"stage"} ` + timedOut + ``,

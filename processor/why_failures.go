@@ -18,7 +18,7 @@ func failureFacts(j *Judged) (out []WhyFact) {
 		out = append(out, WhyFact{Name: "first_wrong", Value: cmp.Or(x.Name, "?") + ": " + cmp.Or(failureClass(x.Class), x.What),
 			How: fmt.Sprintf("the first step that went wrong: step %d of the run's model calls, tool calls and retrievals, span %s", x.Step, x.SpanID)})
 	}
-	if x := r.Blocker; x != nil {
+	if x := r.Blocker; x != nil && !x.Doubtful {
 		how := fmt.Sprintf("its call never succeeded, and no other call got round it; after it %d model and tool calls", x.Steps)
 		if x.USD != nil {
 			how += " for $" + strconv.FormatFloat(*rounded(x.USD, 1e6), 'f', -1, 64)

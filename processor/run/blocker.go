@@ -13,6 +13,9 @@ type Blocker struct {
 	Tool  string
 	Class convention.Class
 	At    uint64 // when the call had failed, Unix nanoseconds
+	// Doubtful: the call, or another one of its tool, had succeeded before, and
+	// arguments are not captured. It may be no permanent failure.
+	Doubtful bool
 	// Steps are the model and tool calls that began after it.
 	Steps int
 	// ModelCallsSeen is false where the run has no model span: Steps are then
@@ -69,7 +72,7 @@ func (b *assembly) blocker() {
 		return
 	}
 	t := &r.Tools[first]
-	x := &Blocker{Tool: t.Name, Class: t.Class, At: max(t.Start, t.End), ModelCallsSeen: len(b.calls) > 0}
+	x := &Blocker{Tool: t.Name, Class: t.Class, At: max(t.Start, t.End), Doubtful: t.doubtful, ModelCallsSeen: len(b.calls) > 0}
 	for i := range r.Tools {
 		if i != first && r.Tools[i].Start >= x.At {
 			x.Steps++
@@ -114,9 +117,9 @@ func (w ways) after(failed *ToolCall) bool {
 	return false
 }
 
-// blocks says whether the call failed for good.
+// blocks says whether the call failed for good, or may have.
 func (t *ToolCall) blocks() bool {
-	return t.Persistence == Permanent && (t.Role == Evidence || t.Role == Counted)
+	return (t.Persistence == Permanent || t.doubtful) && (t.Role == Evidence || t.Role == Counted)
 }
 
 // handsOn says whether the call is a way of giving the run up, not of getting

@@ -69,11 +69,12 @@ func (r *Run) persistence() {
 			case at > i:
 				t.Persistence = Recovered
 			case t.Persistence == Permanent:
-				t.Persistence = Intermittent
+				t.Persistence, t.doubtful = Intermittent, k.any
 			}
 		}
 		if t.Class == convention.BadArgs && whatever > i {
 			t.Persistence = Recovered
 		}
+		t.doubtful = t.doubtful && t.Persistence == Intermittent
 	}
 }

@@ -164,7 +164,10 @@ type ToolCall struct {
 	Findings               []convention.Finding // what files ask of the arguments
 	Class                  convention.Class     // ClassNone: it succeeded
 	Persistence            Persistence          // of the failure
-	Unfinished             bool                 // cut short: neither result nor failure
+	// doubtful: Persistence is Intermittent, and hinges on arguments that are not
+	// captured.
+	doubtful   bool
+	Unfinished bool // cut short: neither result nor failure
 	// ByMessage: no span shows the call, only the messages of the model calls
 	// before and after it. SpanID is then the one that asked for it.
 	ByMessage  bool

@@ -2,6 +2,8 @@ package sli
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"testing"
 
 	"github.com/agentslo/agentslo/processor/convention"
 	"github.com/agentslo/agentslo/processor/run"
@@ -80,6 +82,7 @@ func blocked(steps int, options ...func(*run.Blocker)) func(*run.Run) {
 	}
 }
 
+func doubtful(b *run.Blocker)          { b.Doubtful = true }
 func withoutModelCalls(b *run.Blocker) { b.ModelCallsSeen = false }
 func withoutCost(b *run.Blocker)       { b.USD, b.KnownUSD = nil, 0 }
 func costKnownInPart(b *run.Blocker)   { b.USD = nil }
@@ -174,6 +177,7 @@ func init() {
 		{name: "model calls not seen: unknown", run: ended(slo.Answered, blocked(3, withoutModelCalls)), want: slo.Unknown, reason: "model_calls_not_seen", value: none},
 		{name: "a blocker, and calls that no span shows after it: unknown", run: ended(slo.Answered, blocked(3), unseen(1)), want: slo.Unknown, reason: "calls_not_seen", value: none},
 		{name: "… the tool calls alone are too many: bad", run: ended(slo.Answered, blocked(11, withoutModelCalls)), want: slo.Bad, reason: "stuck_until_answer", value: 11},
+		{name: "whether it was a permanent failure hinges on arguments that are not captured: unknown", run: ended(slo.Answered, blocked(40, doubtful)), want: slo.Unknown, reason: "content_not_captured", value: none},
 		{name: "calls that no span shows may have failed: unknown", run: ended(slo.Answered, unseen(2)), want: slo.Unknown, reason: "calls_not_seen", value: none},
 		{name: "how it ended is not known, and it does not matter", run: ended(slo.OutcomeUnknown, blocked(2)), want: slo.Good, reason: "outcome_unknown", value: 2},
 	}
@@ -221,5 +225,42 @@ func init() {
 		{name: "… captured, but never asked: unknown", change: actions, run: ended(slo.Answered, calling(cat)), want: slo.Unknown, reason: "content_not_captured", value: none},
 		{name: "another tool, arguments not captured: good", change: actions, run: ended(slo.Answered, calling(uncaptured(tool("search", 1, 2)))), want: slo.Good, value: 0},
 		{name: "calls that no span shows: unknown", change: actions, run: ended(slo.Answered, unseen(1)), want: slo.Unknown, reason: "calls_not_seen", value: none},
+	}
+}
+
+// Hiding arguments never turns a verdict into its opposite: it stays what it
+// was, or is unknown.
+func TestHiddenArgumentsNeverContradict(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	known := map[string]int{}
+	for range 2000 {
+		var open, hidden []run.ToolCall
+		for range rng.IntN(8) {
+			c := tool([]string{"refund_order", "refund_fee"}[rng.IntN(2)], uint64(1+rng.IntN(2)), uint64(1+rng.IntN(2)))
+			c.Message, c.CallID, c.Response = uint64(rng.IntN(4)), uint64(rng.IntN(3)), uint64(rng.IntN(3))
+			c.Class = []convention.Class{convention.ClassNone, convention.ClassNone, convention.Transient, convention.Auth}[rng.IntN(4)]
+			c = matching("x", c.ArgsHash == 1, c)
+			open = append(open, c)
+			if rng.IntN(3) == 0 {
+				c.HasArgs, c.ArgsHash, c.Findings = false, 0, nil
+			}
+			hidden = append(hidden, c)
+		}
+		for _, f := range []*slo.File{parsed("retry_discipline", ", max_retries: 1"), parsed("duplicate_effects", ""),
+			parsed("forbidden_actions", ", actions: [{arguments: x, max_calls: 1}]")} {
+			truth, _ := Evaluate(f, ended(slo.Answered, calling(open...)), false)
+			got, _ := Evaluate(f, ended(slo.Answered, calling(hidden...)), false)
+			if got[0].Verdict != truth[0].Verdict && got[0].Verdict != slo.Unknown && truth[0].Verdict != slo.Unknown {
+				t.Fatalf("%s is %s (%s), with everything captured %s (%s): %+v\nhidden %+v", f.SLOs[0].SLI, got[0].Verdict, got[0].Reason, truth[0].Verdict, truth[0].Reason, open, hidden)
+			}
+			if got[0].Verdict != slo.Unknown {
+				known[f.SLOs[0].SLI]++
+			}
+		}
+	}
+	for kind, n := range known {
+		if n < 500 {
+			t.Errorf("%s was known %d times", kind, n)
+		}
 	}
 }

@@ -55,20 +55,26 @@ func (s *subject) retries(most int) (r retrying) {
 		return cmp.Or(strings.Compare(a.Name, b.Name), compareBools(a.HasArgs, b.HasArgs), cmp.Compare(a.ArgsHash, b.ArgsHash))
 	})
 	for ofTool := range groups(calls, func(a, b *run.ToolCall) bool { return a.Name == b.Name }) {
+		hiddenSuccess := slices.ContainsFunc(ofTool, func(t *run.ToolCall) bool { return !t.HasArgs && t.Succeeded() })
 		for same := range groups(ofTool, func(a, b *run.ToolCall) bool { return a.HasArgs == b.HasArgs && a.ArgsHash == b.ArgsHash }) {
 			n, refused, ok := tries(same)
 			if !same[0].HasArgs {
 				continue // they may have nothing in common
 			}
 			r.refused = r.refused || refused
-			if !ok {
+			switch {
+			case ok:
+			case hiddenSuccess && n > most: // or that was the same call, and it succeeded
+				r.hidden = true
+			default:
 				r.most = max(r.most, n)
 			}
 		}
 		if slices.ContainsFunc(ofTool, func(t *run.ToolCall) bool { return !t.HasArgs }) {
 			inTime := slices.Clone(ofTool)
 			slices.SortStableFunc(inTime, func(a, b *run.ToolCall) int { return cmp.Compare(a.Start, b.Start) })
-			n, refused, _ := tries(inTime)
+			_, refused, _ := tries(inTime)
+			n, _, _ := tries(slices.DeleteFunc(inTime, func(t *run.ToolCall) bool { return !t.Failed() }))
 			r.hidden = r.hidden || refused || n > most
 		}
 	}
@@ -98,7 +104,7 @@ func tries(calls []*run.ToolCall) (n int, refused, ok bool) {
 		ok = ok || t.Succeeded()
 		retry := false
 		for _, before := range calls[max(i-inOneBreath, 0):i] {
-			if before.Failed() && retries(before, t) {
+			if before.Failed() && triesAgain(before, t) {
 				retry = true
 				refused = refused || before.Class == convention.Auth
 			}
@@ -110,10 +116,10 @@ func tries(calls []*run.ToolCall) (n int, refused, ok bool) {
 	return n, refused, ok
 }
 
-// retries says whether the later call tries again what the earlier one failed
+// triesAgain says whether the later call tries again what the earlier one failed
 // at. Two calls that one model message asks for are no retry, unless whoever
 // executes the tools tries one and the same call again.
-func retries(before, t *run.ToolCall) bool {
+func triesAgain(before, t *run.ToolCall) bool {
 	if t.Start < max(before.Start, before.End) {
 		return false
 	}

@@ -12,6 +12,9 @@ func stuckAfterBlocker(o *slo.Objective, s *subject) Result {
 		}
 		return excludedFor(NoBlocker)
 	}
+	if b.Doubtful {
+		return unknownFor(ContentNotCaptured)
+	}
 	bounded := !o.MaxUSD.IsZero()
 	switch {
 	case b.Steps > o.MaxSteps, bounded && b.KnownUSD > float(o.MaxUSD)*(1+rounding):
