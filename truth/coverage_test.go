@@ -59,7 +59,7 @@ func (c *coverage) add(known, derived bool) {
 	}
 }
 
-var coverageFacts = []string{"run", "outcome", "tokens", "cost", "tools", "arguments, results", "retrieval", "evaluation"}
+var coverageFacts = []string{"run", "outcome", "tokens", "USD", "tools", "arguments, results", "retrieval", "evaluation"}
 
 // emitterCoverage is a row of the table.
 type emitterCoverage struct {
@@ -102,7 +102,7 @@ func (e *emitterCoverage) add(x *truth.Expected, judged []processor.Judged) {
 		if answered {
 			e.of("tokens").add(right("tokens.input") && right("tokens.output"), r.ModelCalls == nil)
 			// Near enough where an emitter does not tell cached tokens apart.
-			e.of("cost").add(r.CostUSD != nil, !says(sources["cost_usd"], convention.FieldCost))
+			e.of("USD").add(r.CostUSD != nil, !says(sources["cost_usd"], convention.FieldCost))
 		}
 		if answered && (want.Fact("tool_calls.ok").Want != "0" || want.Fact("tool_calls.failed").Want != "0") {
 			byMessage, content := false, true
