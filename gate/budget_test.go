@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentslo/agentslo/gate"
+	"github.com/agentslo/agentslo/slo"
 )
 
 // The interval: 3 bad of 20 is [3.207%, 37.893%] at 95% in Clopper and
@@ -177,6 +179,9 @@ func TestCalendarWindow(t *testing.T) {
 	if b.Good != 10 || b.Bad != 1 {
 		t.Errorf("%d good and %d bad in March", b.Good, b.Bad)
 	}
+	if len(b.Notes) > 0 {
+		t.Errorf("notes on a month that is counted from its start on: %q", b.Notes)
+	}
 	// In the last six hours: 50 good and 11 bad.
 	if got, want := b.BurnRate[1].Rate.InexactFloat64(), 11.0/61/0.01; b.BurnRate[1].Window != "6h" || abs(got-want) > 1e-5 {
 		t.Errorf("burn over %s: %v, want %v", b.BurnRate[1].Window, got, want)
@@ -184,6 +189,53 @@ func TestCalendarWindow(t *testing.T) {
 	if b.BurnRate[0].Rate.Sign() != 0 {
 		t.Errorf("burn over the last hour: %s", b.BurnRate[0].Rate)
 	}
+}
+
+// A month in which the exporter was set up counts from then on, and says so.
+func TestPartialCalendarWindow(t *testing.T) {
+	set := parse(t, support+"window: {calendar: month}\n")
+	at := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+	born := at.Add(-100 * time.Hour) // 16 March, 08:00
+	counter := stream{labels: map[string]string{"slo_service": "support", "environment": "prod", "agent": "main", "slo": "completion", "verdict": "good"}}
+	for i := range 300 {
+		counter.samples = append(counter.samples, sample{born.Add(time.Duration(i) * 20 * time.Minute), float64(i)})
+	}
+	b := read(t, serve(t, 90*24*time.Hour, counter), set, gate.Options{At: at})[0]
+	if b.Good != 299 {
+		t.Errorf("%d good", b.Good)
+	}
+	if len(b.Notes) != 1 || !regexp.MustCompile(`^partial: of this month only what came after 2026-03-1[56] \d\d:\d\d UTC is counted, when the counters began$`).MatchString(b.Notes[0]) {
+		t.Errorf("%q", b.Notes)
+	}
+}
+
+// A judge that errs: 149 of 2000 judged bad are what 5% truly bad look like to
+// it, which is just the budget; see the rules' TestJudgedRatios.
+func TestJudgedBudget(t *testing.T) {
+	set := parse(t, "service: support\nenvironment: prod\nslos: {completion: {sli: correctness, objective: 95%, evaluations: [{name: e, min_score: 1}], judge: {sensitivity: 92%, specificity: 97%}}}\n")
+	at := time.Now()
+	var streams []stream
+	for verdict, n := range map[string]float64{"good": 1851, "bad": 149} {
+		streams = append(streams, stream{
+			labels:  map[string]string{"slo_service": "support", "environment": "prod", "agent": "main", "slo": "completion", "verdict": verdict},
+			samples: []sample{{at.Add(-10 * time.Hour), 0}, {at.Add(-9 * time.Hour), n}, {at.Add(-time.Second), n}},
+		})
+	}
+	b := read(t, serve(t, 90*24*time.Hour, streams...), set, gate.Options{At: at})[0]
+	near := func(what string, got slo.Decimal, want float64) {
+		t.Helper()
+		if abs(got.InexactFloat64()-want) > 1e-4 {
+			t.Errorf("%s: %s, want %g", what, got, want)
+		}
+	}
+	if b.Good != 1851 || b.Bad != 149 {
+		t.Errorf("%d good and %d bad: counts are as judged", b.Good, b.Bad)
+	}
+	near("error ratio", b.ErrorRatio.Decimal, 0.05)
+	near("remaining", b.Remaining.Decimal, 0)
+	low, high := slo.ClopperPearson(149, 2000, 0.95) // about 6.33% and 8.69%
+	near("interval, low", b.Interval[0].Decimal, 1-(high-0.03)/0.89/0.05)
+	near("interval, high", b.Interval[1].Decimal, 1-(low-0.03)/0.89/0.05)
 }
 
 // A server that keeps 5 days cannot say what a counter was 30 days ago: its

@@ -320,12 +320,22 @@ func (b *Budget) notes(h history, source string, doubts []string) {
 	if b.from.Before(h.kept) {
 		b.Notes = append(b.Notes, fmt.Sprintf("Prometheus keeps samples for %s, less than the window: what was counted before is missing", wordsFor(h.retention)))
 	}
+	if c := b.file.Window.Calendar; c != "" && len(h.series) > 0 {
+		// A stretch may begin before its first sample does.
+		if first := h.firstSeen(); first.Sub(b.from) > firstLate {
+			b.Notes = append(b.Notes, fmt.Sprintf("partial: of this %s only what came after %s is counted, when the counters began", c, first.UTC().Format(moment)))
+		}
+	}
 	if seen := h.lastSeen(); len(h.series) > 0 && b.at.Sub(seen) >= staleAfter {
 		b.doubts = append(b.doubts, fmt.Sprintf("no sample of the %s since %s: it is down or not scraped, and what happened since then is missing", source, seen.UTC().Format(moment)))
 	}
 	b.doubts = append(b.doubts, doubts...)
 	b.Notes = append(b.Notes, b.doubts...)
 }
+
+// firstLate is how long after its start a calendar window may begin to be
+// counted and still be whole: longer than a restart takes.
+const firstLate = 2 * time.Hour
 
 // staleAfter is how old the newest sample may be before the gate will not go by it.
 const staleAfter = time.Hour

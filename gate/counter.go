@@ -69,6 +69,16 @@ type history struct {
 	retention time.Duration
 }
 
+// firstSeen is no later than the oldest sample, and within its stretch.
+func (h history) firstSeen() (t time.Time) {
+	for _, s := range h.series {
+		if at := s.stretches[0].start(); t.IsZero() || at.Before(t) {
+			t = at
+		}
+	}
+	return t
+}
+
 // lastSeen is about when the newest sample is: the end of its stretch.
 func (h history) lastSeen() (t time.Time) {
 	for _, s := range h.series {
