@@ -1,6 +1,7 @@
 # Conveniences: what they do is what their one line says.
 GO ?= go
-REPETITIONS ?= 20
+REPETITIONS ?= 10
+INCIDENTS ?= 40
 FUZZ_TIME ?= 10m
 
 .PHONY: build test race lint e2e faults alert-quality alert-quality-all bench truth record record-frameworks fuzz
@@ -26,10 +27,10 @@ faults: ## programs that are killed, stopped and restarted in the middle of runs
 	$(GO) test -tags e2e -count=1 -v -timeout 30m -run 'Stop|Kill|Restart|Fault' ./e2e/...
 
 alert-quality: ## what the alerts do on synthetic traffic, on the real engine, workbook rules beside: seven cells
-	AGENTSLO_ALERT_QUALITY=$(REPETITIONS) $(GO) test -count=1 -v -timeout 2h -run 'TestAlertQuality$$' ./backtest
+	AGENTSLO_ALERT_QUALITY=$(REPETITIONS) AGENTSLO_ALERT_QUALITY_INCIDENTS=$(INCIDENTS) $(GO) test -count=1 -v -timeout 2h -run 'TestAlertQuality$$|TestAlertConditions' ./backtest
 
 alert-quality-all: ## the same for every objective and volume, into backtest/ALERT_QUALITY.md: an hour or more
-	AGENTSLO_ALERT_QUALITY=$(REPETITIONS) AGENTSLO_ALERT_QUALITY_CELLS=all AGENTSLO_ALERT_QUALITY_WRITE=ALERT_QUALITY.md \
+	AGENTSLO_ALERT_QUALITY=$(REPETITIONS) AGENTSLO_ALERT_QUALITY_INCIDENTS=$(INCIDENTS) AGENTSLO_ALERT_QUALITY_CELLS=all AGENTSLO_ALERT_QUALITY_WRITE=ALERT_QUALITY.md \
 		$(GO) test -count=1 -v -timeout 8h -run 'TestAlertQuality$$' ./backtest
 
 bench: ## cost of a span beside unmarshalling and other processors
