@@ -55,6 +55,11 @@ var Agents = []Agent{
 		Generated: []*regexp.Regexp{regexp.MustCompile(`("gcp\.vertex\.agent\.event_id","value":\{"stringValue":")\w{8}`)},
 	},
 	{
+		Name: "strands-ts", Command: node,
+		Instead: map[string]string{"handoff": "subagent"},
+		HandOff: Call{"ask_orders_agent", map[string]string{"input": "What is the status of order A-1001?"}},
+	},
+	{
 		Name: "genkit-go", Command: []string{"./genkit-go"},
 		Instead:   map[string]string{"handoff": "subagent", "rag": "rag-plain"},
 		HandOff:   Call{"ask_orders_agent", map[string]string{"input": "What is the status of order A-1001?"}},
