@@ -3,7 +3,6 @@ package frameworks
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/agentslo/agentslo/processor"
@@ -25,23 +25,37 @@ const (
 )
 
 // What the frameworks emitted when they were last recorded is read as what the
-// model server, the tools and the application saw.
+// model server, the tools and the application saw, also if it comes backwards
+// and twice, the judges' scores first.
 func TestRecordingsAreReadAsWhatHappened(t *testing.T) {
 	entries, err := Recordings(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	judge(t, entries, func(files []string) []truth.Derived {
-		texts := map[string]io.Reader{}
-		for _, name := range files {
-			text, err := os.ReadFile(filepath.Join("testdata", name))
-			if err != nil {
-				t.Fatal(err)
+	for name, deliver := range map[string]func(*processor.Engine, []ptrace.Traces, []plog.Logs){
+		"as recorded": func(e *processor.Engine, spans []ptrace.Traces, records []plog.Logs) {
+			for _, td := range spans {
+				e.Consume(td, 0)
 			}
-			texts[name] = bytes.NewReader(text)
-		}
-		return derive(t, texts)
-	})
+			for _, ld := range records {
+				e.ConsumeLogs(ld)
+			}
+		},
+		"backwards and twice": func(e *processor.Engine, spans []ptrace.Traces, records []plog.Logs) {
+			for range 2 {
+				for _, ld := range records {
+					e.ConsumeLogs(ld)
+				}
+				for _, td := range slices.Backward(apart(spans)) {
+					e.Consume(td, 0)
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			judge(t, entries, func(files []string) []truth.Derived { return derive(t, files, deliver) })
+		})
+	}
 }
 
 // judge compares what is derived from recordings with their truth.
@@ -65,20 +79,25 @@ func judge(t *testing.T, entries []truth.Entry, derive func(files []string) []tr
 	}
 }
 
-func derive(t *testing.T, files map[string]io.Reader) []truth.Derived {
+func derive(t *testing.T, files []string, deliver func(*processor.Engine, []ptrace.Traces, []plog.Logs)) []truth.Derived {
 	t.Helper()
 	set, err := slo.Load(filepath.Join(root, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	judged, _ := processor.Derive(set, func(e *processor.Engine) {
-		sink := recording.Sink{Traces: func(td ptrace.Traces) { e.Consume(td, 0) }, Logs: e.ConsumeLogs}
-		for name, file := range files {
-			if err := recording.Read(name, file, sink); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+	var spans []ptrace.Traces
+	var records []plog.Logs
+	sink := recording.Sink{Traces: func(td ptrace.Traces) { spans = append(spans, td) }, Logs: func(ld plog.Logs) { records = append(records, ld) }}
+	for _, name := range files {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err == nil {
+			err = recording.Read(name, bytes.NewReader(text), sink)
 		}
-	})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	judged, _ := processor.Derive(set, func(e *processor.Engine) { deliver(e, spans, records) })
 	var lines bytes.Buffer
 	for i := range judged {
 		report := judged[i].Report()
@@ -91,6 +110,26 @@ func derive(t *testing.T, files map[string]io.Reader) []truth.Derived {
 		t.Fatal(err)
 	}
 	return runs
+}
+
+// apart gives each span a request of its own.
+func apart(requests []ptrace.Traces) (single []ptrace.Traces) {
+	for _, td := range requests {
+		for _, rs := range td.ResourceSpans().All() {
+			for _, ss := range rs.ScopeSpans().All() {
+				for _, span := range ss.Spans().All() {
+					one := ptrace.NewTraces()
+					r := one.ResourceSpans().AppendEmpty()
+					rs.Resource().CopyTo(r.Resource())
+					s := r.ScopeSpans().AppendEmpty()
+					ss.Scope().CopyTo(s.Scope())
+					span.CopyTo(s.Spans().AppendEmpty())
+					single = append(single, one)
+				}
+			}
+		}
+	}
+	return single
 }
 
 var ofPlace = regexp.MustCompile(`/(tmp|root|home)/|127\.0\.0\.1|localhost|"host\.name"|"process\.`)
