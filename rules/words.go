@@ -23,7 +23,11 @@ func Sentence(o *slo.Objective) string {
 	case o.When != nil:
 		of = "runs with " + o.When.Source
 	}
-	return percent(o.Target) + " of " + of + " " + promise(o)
+	text := percent(o.Target) + " of " + of + " " + promise(o)
+	if o.ProviderFaults == slo.ProviderFaultsExclude {
+		text += ", its provider's trouble aside"
+	}
+	return text
 }
 
 func promise(o *slo.Objective) string {
@@ -77,7 +81,7 @@ func abandoned(o *slo.Objective) string {
 	const gone = "the caller went away"
 	switch {
 	case o.Deadline.After > 0:
-		return gone + " or " + o.Deadline.After.String() + " passed"
+		return gone + " or " + slo.FormatDuration(o.Deadline.After) + " passed"
 	case o.Deadline.Attribute != "":
 		return gone + " or the deadline in " + o.Deadline.Attribute + " passed"
 	}
