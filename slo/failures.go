@@ -66,10 +66,14 @@ const (
 	AskKey                         // what is the value of the first of the names?
 )
 
-// Conditional says whether the SLO is about something that happens in some runs
-// only: a failure, an effect, a hand-over. The runs in which it does not happen
-// are excluded, however many; they are no gap in what is known.
+// Conditional says whether the SLO is about some runs only: those of its own
+// agents, or for which its when is true, or in which something happens: a
+// failure, an effect, a hand-over. All others are excluded, however many; they
+// are no gap in what is known.
 func (o *Objective) Conditional() bool {
+	if len(o.Agents) > 0 || o.When != nil {
+		return true
+	}
 	switch o.SLI {
 	case "retry_discipline", "duplicate_effects", "stuck_after_blocker", "handoff":
 		return true
