@@ -218,6 +218,7 @@ type Facts struct {
 	Class      Class   // of the failure
 	Failure    Failure // what the error text or value says beyond
 	CallerGone bool    // the caller went away: HTTP 499, client closed request
+	TimedOut   bool    // a server's span gave up waiting: HTTP 408, 504, gRPC DEADLINE_EXCEEDED
 	Point      Point
 	// Fault is the provider's trouble that a failed model call tells of.
 	Fault ProviderFault

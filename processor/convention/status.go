@@ -13,6 +13,7 @@ func (f *Facts) status(r *reading, s ptrace.Span) {
 	failed := status.Code() == ptrace.StatusCodeError
 	if f.Kind == Other || f.Kind == Ignore {
 		f.CallerGone = f.callerLeft(r, s, failed)
+		f.TimedOut = s.Kind() == ptrace.SpanKindServer && timedOut(r)
 		return
 	}
 	kind, ok := r.get(slotErrorType)
@@ -67,6 +68,19 @@ func (f *Facts) status(r *reading, s ptrace.Span) {
 			f.Class = Unclassified
 		}
 	}
+}
+
+// timedOut says whether a server's span tells that its time was over.
+func timedOut(r *reading) bool {
+	if r.mask[slotHTTPStatus] != 0 {
+		code := r.count(slotHTTPStatus)
+		return code == 408 || code == 504
+	}
+	if r.mask[slotRPCStatus] != 0 {
+		v, _ := r.get(slotRPCStatus)
+		return count(v) == 4 || strings.EqualFold(v.Str(), "DEADLINE_EXCEEDED")
+	}
+	return false
 }
 
 // callerLeft says whether a span that is no agent's work shows that the caller

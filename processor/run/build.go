@@ -91,7 +91,7 @@ func (a *Assembler) build(g *group, t *tree, c *candidate) resolved {
 	b.spend()
 	b.providers()
 	b.checks()
-	r.CallerLeft = b.callerLeft()
+	r.CallerLeft, r.TimedOut = b.callerLeft()
 	if b.lists.agents {
 		b.invocations()
 	}

@@ -597,11 +597,21 @@ func (b *assembly) callerGone() *span {
 
 // callerLeft is when the caller went away: the end of the first span above the
 // root that tells so, for a server's span of a request ends when its client
-// closes it; else the end of a root that was cancelled. 0 not said.
-func (b *assembly) callerLeft() (at uint64) {
+// closes it; else the end of a root that was cancelled. And it is when a server
+// above the root gave up waiting. 0 not said.
+func (b *assembly) callerLeft() (at, timedOut uint64) {
+	earlier := func(than *uint64, s *span) {
+		if s.timed() && (*than == 0 || s.End < *than) {
+			*than = s.End
+		}
+	}
 	for i := b.lastRoot(); i >= 0; i = b.spans[i].parent {
-		if s := &b.spans[i]; s.CallerGone && s.timed() && (at == 0 || s.End < at) {
-			at = s.End
+		s := &b.spans[i]
+		if s.CallerGone {
+			earlier(&at, s)
+		}
+		if s.TimedOut {
+			earlier(&timedOut, s)
 		}
 	}
 	if at == 0 && b.run.Outcome == slo.Cancelled && b.this.root >= 0 {
@@ -609,5 +619,5 @@ func (b *assembly) callerLeft() (at uint64) {
 			at = root.End
 		}
 	}
-	return at
+	return at, timedOut
 }

@@ -69,6 +69,7 @@ const (
 	fLikeResult
 	fLikeError
 	fPoint
+	fTimedOut
 )
 
 const fLike = fLikeSame | fLikeArgs | fLikeAsk | fLikeWords | fLikeResult | fLikeError
@@ -145,12 +146,16 @@ func flagsOf(f *convention.Facts) uint64 {
 		bit(f.Like.Result != 0, fLikeResult) |
 		bit(f.Like.Error != 0, fLikeError) |
 		bit(f.Point != convention.NoPoint, fPoint) |
+		bit(f.TimedOut, fTimedOut) |
 		bit(f.Convention != "", fConvention) |
 		bit(f.Tentative != convention.Other, fTentative)
 }
 
 // kindShift is where a record's first eight bytes have the kind, above the flags.
 const kindShift = 56
+
+// No flag reaches the kind, or this does not compile.
+const _ = -(fTimedOut >> kindShift)
 
 // recordRoom is more than nearly any record takes, in bytes.
 const recordRoom = 96
@@ -645,6 +650,7 @@ func (g *group) decode(spans []span) ([]span, bool) {
 		}
 		s.ArgsEmpty, s.ResultEmpty = has(fArgsEmpty), has(fResultEmpty)
 		s.ClientSide, s.Failed, s.CallerGone = has(fClientSide), has(fFailed), has(fCallerGone)
+		s.TimedOut = has(fTimedOut)
 		s.FinishVague, s.WaitsForPerson = has(fFinishVague), has(fWaits)
 		s.Outspoken, s.AsksAnswer, s.StubAtLimit = has(fOutspoken), has(fAsksAnswer), has(fStub)
 		if r.bad {

@@ -57,6 +57,8 @@ type Run struct {
 	// CallerLeft is when the caller went away, Unix nanoseconds, as a span above
 	// the root or the root itself says; 0 not said.
 	CallerLeft uint64
+	// TimedOut is when a server above the root gave up waiting, likewise.
+	TimedOut uint64
 
 	ModelCalls *int // nil when there is no model span
 	Usage      convention.Usage

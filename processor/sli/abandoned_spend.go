@@ -45,12 +45,16 @@ func (s *subject) abandoned(d slo.Deadline) (a abandonment, known bool) {
 	if s.CallerLeft != 0 {
 		a = abandonment{s.CallerLeft, CallerGone}
 	}
-	var deadline uint64
+	deadline := s.TimedOut
+	own := uint64(0)
 	switch {
 	case d.After > 0 && s.Start > 0:
-		deadline = s.Start + uint64(d.After)
+		own = s.Start + uint64(d.After)
 	case d.Attribute != "":
-		deadline, known = deadlineOf(s.Attributes[d.Attribute], s.Start)
+		own, known = deadlineOf(s.Attributes[d.Attribute], s.Start)
+	}
+	if own != 0 && (deadline == 0 || own < deadline) {
+		deadline = own
 	}
 	if deadline != 0 && (a.at == 0 || deadline < a.at) {
 		a = abandonment{deadline, DeadlinePassed}

@@ -16,6 +16,8 @@ func second(s float64) uint64 { return uint64(math.Round(s * 1e9)) }
 
 func leaving(s float64) func(*run.Run) { return func(r *run.Run) { r.CallerLeft = second(s) } }
 
+func timedOut(s float64) func(*run.Run) { return func(r *run.Run) { r.TimedOut = second(s) } }
+
 // asking appends a model call.
 func asking(start, end float64, tokens int64, usd float64) func(*run.Run) {
 	return func(r *run.Run) {
@@ -57,6 +59,10 @@ func init() {
 		{name: "in time is good", change: within(30 * time.Second), run: ended(slo.Answered, asking(1, 20, 100, 0.1)), want: slo.Good, value: 0},
 		{name: "work that begins after the deadline is bad", change: within(30 * time.Second), run: ended(slo.Answered, asking(1, 20, 100, 0.1), asking(40, 44, 100, 0.1)), want: slo.Bad, reason: "deadline_passed", value: 4},
 		{name: "… whichever came first is the reason", change: within(30 * time.Second), run: ended(slo.Cancelled, leaving(10), asking(40, 44, 100, 0.1)), want: slo.Bad, reason: "caller_gone", value: 4},
+		{name: "a server that gave up waiting is a deadline", change: grace, run: ended(slo.Answered, timedOut(10), asking(40, 44, 100, 0.1)), want: slo.Bad, reason: "deadline_passed", value: 4},
+		{name: "… the file's own came first", change: within(30 * time.Second), run: ended(slo.Answered, timedOut(42), asking(40, 44, 100, 0.1)), want: slo.Bad, reason: "deadline_passed", value: 4},
+		{name: "… the server's came first", change: within(60 * time.Second), run: ended(slo.Answered, timedOut(10), asking(40, 44, 100, 0.1)), want: slo.Bad, reason: "deadline_passed", value: 4},
+		{name: "… and nothing began after it", change: grace, run: ended(slo.Answered, timedOut(10), asking(2, 9, 100, 0.1)), want: slo.Good, value: 0},
 		{name: "time in which two calls ran counts once", change: within(30 * time.Second), run: ended(slo.Answered, working("a", 40, 44), working("b", 42, 45)), want: slo.Bad, reason: "deadline_passed", value: 5},
 		{name: "the run says its deadline", change: saidBy("app.deadline"), run: ended(slo.Answered, saying("app.deadline", "30s"), asking(40, 44, 100, 0.1)), want: slo.Bad, reason: "deadline_passed", value: 4},
 		{name: "… as a time", change: saidBy("app.deadline"), run: ended(slo.Answered, saying("app.deadline", "1970-01-01T00:00:31Z"), asking(40, 44, 100, 0.1)), want: slo.Bad, reason: "deadline_passed", value: 4},
