@@ -353,7 +353,7 @@ func writeBacktest(w io.Writer, r *backtest.Report) error {
 	if r.Environment != "" {
 		name += " in " + r.Environment
 	}
-	fmt.Fprintf(w, "%s: %s over %s, from %s to %s UTC.\n", terminal.Paint(name, terminal.Bold, colours), terminal.ExactPercent(decimal.RequireFromString(r.Objective)), r.Window,
+	fmt.Fprintf(w, "%s: %s over %s, from %s to %s UTC.\n", terminal.Paint(name, terminal.Bold, colours), terminal.ExactPercent(decimal.RequireFromString(r.Objective)), period(r.Window),
 		r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime))
 	fmt.Fprintf(w, "%s, %s bad", events(int64(r.Good+r.Bad), "run"), terminal.Integer(int64(r.Bad)))
 	if r.Good+r.Bad > 0 {

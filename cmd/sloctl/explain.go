@@ -81,11 +81,7 @@ func writeExplanation(w io.Writer, e explain.Explanation) error {
 		name += " in " + e.Environment
 	}
 	fmt.Fprintf(w, "%s: %s.\n", terminal.Paint(name, terminal.Bold, colours), e.Promise)
-	window := e.Window
-	if strings.Trim(window, "0123456789") == window { // a calendar period
-		window = "a " + window
-	}
-	fmt.Fprintf(w, "Over %s, %s of the %ss may be bad: %s.\n", window, terminal.ExactPercent(one.Sub(exact(e.Objective))), e.Event, tolerated(e))
+	fmt.Fprintf(w, "Over %s, %s of the %ss may be bad: %s.\n", period(e.Window), terminal.ExactPercent(one.Sub(exact(e.Objective))), e.Event, tolerated(e))
 	fmt.Fprintf(w, "The gate needs %s to say that it is met.\n", events(e.SmallestSample, e.Event))
 	if judged := exact(e.JudgedBudget); !judged.Equal(one.Sub(exact(e.Objective))) {
 		fmt.Fprintf(w, "To its judge, which errs, that looks like %s: ratios and budgets are corrected for it.\n", terminal.ExactPercent(judged))
@@ -131,6 +127,14 @@ func writeExplanation(w io.Writer, e explain.Explanation) error {
 AT n/H: time to detect that every %[2]s fails / to reset once they are good, at so many an hour; scrape and evaluation come on top.`, strings.ToUpper(e.Event), e.Event)
 	_, err := fmt.Fprintln(w, terminal.Paint(legend, terminal.Dim, colours))
 	return err
+}
+
+// period is a budget's window in a sentence: 30d, a month.
+func period(window string) string {
+	if strings.Trim(window, "0123456789") == window {
+		return "a " + window
+	}
+	return window
 }
 
 var severityColours = map[string]terminal.Colour{"page": terminal.Red, "ticket": terminal.Yellow}

@@ -48,7 +48,7 @@ Exit code 0: valid. 1: faults. 2: a file cannot be read.`,
 			if f.Environment != "" {
 				name += " in " + f.Environment
 			}
-			fmt.Fprintf(c.OutOrStdout(), "%s: ok: %s, %s over %s\n", f.Path, name, plural(len(f.SLOs), "SLO"), f.Window.Name)
+			fmt.Fprintf(c.OutOrStdout(), "%s: ok: %s, %s over %s\n", f.Path, name, plural(len(f.SLOs), "SLO"), period(f.Window.Name))
 		}
 		return nil
 	}
