@@ -31,6 +31,7 @@ kind: AgentSLO
 service: bot
 environment: prod
 by: [agent]
+alerting: {false_pages: 1.2} # 0.3 for each of the four
 slos:
   o90:  {sli: latency, threshold: 30s, objective: 90%}
   o95:  {sli: latency, threshold: 30s, objective: 95%}
