@@ -75,7 +75,7 @@ func (x *Extractor) Span(f *Facts, scope pcommon.InstrumentationScope, s ptrace.
 	r.reset()
 	r.scope = r.scopes.find(scope.Name())
 	r.name = s.Name()
-	r.likeness, r.searches = x.Likeness, x.Searches
+	r.likeness, r.searches, r.start = x.Likeness, x.Searches, uint64(s.StartTimestamp())
 
 	f.SpanID, f.ParentID = s.SpanID(), s.ParentSpanID()
 	f.Start, f.End = uint64(s.StartTimestamp()), uint64(s.EndTimestamp())

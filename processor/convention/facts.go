@@ -242,6 +242,7 @@ type AskedCall struct {
 	// The arguments, as those of a tool span; only read where Facts.ByMessage.
 	HasArgs, ArgsEmpty bool
 	ArgsHash           uint64
+	Like               Likeness
 	Findings           []Finding // as Facts.Findings
 
 	raw string // the arguments as the reply has them: JSON or text
@@ -257,6 +258,7 @@ type ReturnedCall struct {
 	// The result, as that of a tool span.
 	HasResult, ResultEmpty bool
 	ResultHash             uint64
+	Like                   Likeness
 }
 
 // Finding is what the arguments of a tool call say to one question of a file.

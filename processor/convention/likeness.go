@@ -60,44 +60,60 @@ const around = uint64(10 * time.Minute)
 func (f *Facts) likens() bool { return f.reading != nil && f.reading.likeness }
 
 func (f *Facts) likeArgs(s string) {
-	if !f.likens() {
-		return
-	}
-	l := liken{start: f.Start, members: &f.reading.members, words: true}
-	l.searches = f.reading.searching(f.ToolName)
-	h, ok := l.captured(s)
-	if !ok {
-		f.Like.Args = short(f.ArgsHash)
-		return
-	}
-	f.Like.Args = short(h.loose)
-	if l.made {
-		f.Like.Same = short(h.same)
-	}
-	if l.asks {
-		f.Like.Ask, f.Like.Words = short(h.ask), l.bits
+	if f.likens() {
+		f.reading.likeArgs(&f.Like, f.ToolName, s, f.ArgsHash)
 	}
 }
 
 func (f *Facts) likeResult(s string) {
-	if !f.likens() {
-		return
+	if f.likens() {
+		f.reading.likeResult(&f.Like, s, f.ResultHash)
 	}
-	l := liken{start: f.Start, members: &f.reading.members}
+}
+
+// likeArgs reads arguments, whose hash says enough where they are too long.
+func (r *reading) likeArgs(to *Likeness, tool, s string, hash uint64) {
+	l := liken{start: r.start, members: &r.members, words: true}
+	l.searches = r.searching(tool)
 	h, ok := l.captured(s)
 	if !ok {
-		f.Like.Result, f.Like.Substance = short(f.ResultHash), Content
+		to.Args = short(hash)
 		return
 	}
-	f.Like.Result = short(h.loose)
+	to.Args = short(h.loose)
+	if l.made {
+		to.Same = short(h.same)
+	}
+	if l.asks {
+		to.Ask, to.Words = short(h.ask), l.bits
+	}
+}
+
+func (r *reading) likeResult(to *Likeness, s string, hash uint64) {
+	l := liken{start: r.start, members: &r.members}
+	h, ok := l.captured(s)
+	if !ok {
+		to.Result, to.Substance = short(hash), Content
+		return
+	}
+	to.Result = short(h.loose)
 	switch {
 	case l.telling == 0:
-		f.Like.Substance = Trivial
+		to.Substance = Trivial
 	case l.telling < minTelling:
-		f.Like.Substance = Slight
+		to.Substance = Slight
 	default:
-		f.Like.Substance = Content
+		to.Substance = Content
 	}
+}
+
+// meant is what a raw JSON value stands for, as text.
+func meant(raw string) string {
+	s := text(raw)
+	if len(s) < len(raw) && strings.IndexByte(s, '\\') >= 0 {
+		return string(appendUnescaped(nil, s))
+	}
+	return s
 }
 
 // likeError adds one text of a failure. It is read whether likeness is asked for

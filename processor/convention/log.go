@@ -23,6 +23,7 @@ func (x *Extractor) Log(f *Facts, scope pcommon.InstrumentationScope, r plog.Log
 	if f.Start = uint64(r.Timestamp()); f.Start == 0 {
 		f.Start = uint64(r.ObservedTimestamp())
 	}
+	f.reading.start = f.Start
 	name := r.EventName()
 	if name == "" {
 		name = mapText(r.Attributes(), "event.name")

@@ -201,6 +201,9 @@ func (c *ReturnedCall) set(r *reading, result string) {
 	}
 	v := r.canonicalRaw(result)
 	c.HasResult, c.ResultHash, c.ResultEmpty = true, v.hash, v.empty
+	if r.likeness {
+		r.likeResult(&c.Like, meant(result), c.ResultHash)
+	}
 	if said, failed := errorResult(result); failed {
 		c.fail(said)
 	} else if v.error {
@@ -213,6 +216,7 @@ func (c *ReturnedCall) fail(said string) {
 	said = said[:min(len(said), maxErrorText)]
 	found := errorWords.find(said)
 	c.Error, c.Class, c.Refused = true, classify(said, found), unknownTool(found)
+	c.Like.Error = short(errorHash(said))
 }
 
 // canonicalRaw hashes a raw JSON value as an attribute with that value would

@@ -25,6 +25,7 @@ type reading struct {
 
 	name     string // of the span
 	likeness bool   // asked for
+	start    uint64 // of the span, Unix nanoseconds
 	members  memberNames
 	searches func(tool string) bool // see Extractor.Searches
 	// searchTools are the answers of searches so far.

@@ -269,6 +269,9 @@ func (c *AskedCall) setArgs(r *reading, raw string) {
 	}
 	v := r.canonicalRaw(raw)
 	c.HasArgs, c.ArgsHash, c.ArgsEmpty, c.raw = true, v.hash, v.empty, raw
+	if r.likeness {
+		r.likeArgs(&c.Like, c.Name, meant(raw), c.ArgsHash)
+	}
 }
 
 // replyValue reads a structured attribute.

@@ -139,12 +139,7 @@ func flagsOf(f *convention.Facts) uint64 {
 		bit(f.Requested|f.Provider != 0, fRequested) |
 		bit(f.Fault != convention.NoFault, fFault) |
 		bit(len(f.Findings) > 0, fFindings) |
-		bit(f.Like.Same != 0, fLikeSame) |
-		bit(f.Like.Args != 0, fLikeArgs) |
-		bit(f.Like.Ask != 0, fLikeAsk) |
-		bit(f.Like.Words != 0, fLikeWords) |
-		bit(f.Like.Result != 0, fLikeResult) |
-		bit(f.Like.Error != 0, fLikeError) |
+		likenessFlags(&f.Like) |
 		bit(f.Point != convention.NoPoint, fPoint) |
 		bit(f.TimedOut, fTimedOut) |
 		bit(f.Convention != "", fConvention) |
@@ -321,6 +316,7 @@ func (g *group) appendMessages(b []byte, f *convention.Facts, in *interner) []by
 		if len(c.Findings) > 0 {
 			b = appendFindings(b, c.Findings)
 		}
+		b = appendKnownLikeness(b, &c.Like)
 	}
 	b = appendCount(b, uint64(len(f.Returned)))
 	for i := range f.Returned {
@@ -328,8 +324,15 @@ func (g *group) appendMessages(b []byte, f *convention.Facts, in *interner) []by
 		b = append(b, byte(bit(c.HasResult, 1)|bit(c.ResultEmpty, 2)|bit(c.Error, 4)|bit(c.Refused, 8)), byte(c.Class))
 		b = binary.LittleEndian.AppendUint64(b, c.CallID)
 		b = binary.LittleEndian.AppendUint64(b, c.ResultHash)
+		b = appendKnownLikeness(b, &c.Like)
 	}
 	return b
+}
+
+// appendKnownLikeness puts a byte before what there is that says what that is.
+func appendKnownLikeness(b []byte, l *convention.Likeness) []byte {
+	flags := likenessFlags(l)
+	return appendLikeness(append(b, byte(flags/fLikeSame)), l, flags)
 }
 
 // messages is the inverse of appendMessages.
@@ -340,12 +343,15 @@ func (r *reader) messages(f *convention.Facts, str func() string) {
 		if known&4 != 0 {
 			c.Findings = r.findings(nil)
 		}
+		r.likeness(&c.Like, uint64(r.byte())*fLikeSame)
 		f.Asked = append(f.Asked, c)
 	}
 	for n := r.uvarint(); n > 0 && !r.bad; n-- {
 		known := r.byte()
-		f.Returned = append(f.Returned, convention.ReturnedCall{HasResult: known&1 != 0, ResultEmpty: known&2 != 0, Error: known&4 != 0, Refused: known&8 != 0,
-			Class: convention.Class(r.byte()), CallID: r.u64(), ResultHash: r.u64()})
+		c := convention.ReturnedCall{HasResult: known&1 != 0, ResultEmpty: known&2 != 0, Error: known&4 != 0, Refused: known&8 != 0,
+			Class: convention.Class(r.byte()), CallID: r.u64(), ResultHash: r.u64()}
+		r.likeness(&c.Like, uint64(r.byte())*fLikeSame)
+		f.Returned = append(f.Returned, c)
 	}
 }
 
@@ -372,6 +378,12 @@ func appendTimes(b []byte, x, y uint64) []byte {
 
 // arrivalUnit is the resolution in which arrivals are kept.
 const arrivalUnit = int64(1e6)
+
+// likenessFlags say what there is of l.
+func likenessFlags(l *convention.Likeness) uint64 {
+	return bit(l.Same != 0, fLikeSame) | bit(l.Args != 0, fLikeArgs) | bit(l.Ask != 0, fLikeAsk) | bit(l.Words != 0, fLikeWords) |
+		bit(l.Result != 0, fLikeResult) | bit(l.Error != 0, fLikeError)
+}
 
 // appendLikeness encodes what flags say is there.
 func appendLikeness(b []byte, l *convention.Likeness, flags uint64) []byte {

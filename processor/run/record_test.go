@@ -43,3 +43,33 @@ func TestRecordKeepsMessages(t *testing.T) {
 		t.Error("a log that is cut off is whole")
 	}
 }
+
+// What signals go by is kept with the span, and with each call that only
+// messages show.
+func TestRecordKeepsSignals(t *testing.T) {
+	like := convention.Likeness{Same: 1, Args: 2, Ask: 3, Words: 4 << 40, Result: 5, Substance: convention.Slight, Error: 6}
+	var f convention.Facts
+	f.Reset()
+	f.Kind, f.SpanID, f.Start, f.End = convention.Model, pcommon.SpanID{1}, 5, 9
+	f.Requested, f.Provider, f.Fault, f.Point, f.TimedOut = 7, 8, convention.Overloaded, convention.ResumedAt, true
+	f.Like = like
+	f.ByMessage = true
+	f.Asked = []convention.AskedCall{{Name: "a", Like: convention.Likeness{Args: 9, Words: 1}}, {Name: "b"}}
+	f.Returned = []convention.ReturnedCall{{CallID: 1, Like: convention.Likeness{Result: 9, Substance: convention.Content}}, {CallID: 2, Like: convention.Likeness{Error: 3}}}
+	g := newGroup(pcommon.TraceID{1}, 0)
+	g.resources = []*resource{{}}
+	g.appendRecord(&f, 0, 0, 0, &interner{})
+	spans, ok := g.decode(nil)
+	if !ok || len(spans) != 1 {
+		t.Fatal(len(spans), ok)
+	}
+	s := &spans[0]
+	if s.Requested != 7 || s.Provider != 8 || s.Fault != convention.Overloaded || s.Point != convention.ResumedAt || !s.TimedOut || s.Like != like {
+		t.Errorf("%+v", s.Facts)
+	}
+	for i := range f.Asked {
+		if s.Asked[i].Like != f.Asked[i].Like || s.Returned[i].Like != f.Returned[i].Like {
+			t.Errorf("call %d: asked %+v, returned %+v", i, s.Asked[i].Like, s.Returned[i].Like)
+		}
+	}
+}

@@ -197,13 +197,15 @@ func (b *assembly) byMessage(m, next int32, traced []int32) (n int) {
 		for j := range b.spans[next].Returned {
 			if got := &b.spans[next].Returned[j]; got.CallID == c.CallID {
 				n++
+				like := c.Like
+				like.Result, like.Substance, like.Error = got.Like.Result, got.Like.Substance, got.Like.Error
 				if got.Refused {
 					break
 				}
 				b.run.Tools = append(b.run.Tools, ToolCall{
 					Name: c.Name, Agent: b.owner(m), Role: kind.role, Retrieval: kind.retrieval, Message: b.messageOf(m),
 					HasArgs: c.HasArgs, ArgsHash: c.ArgsHash, ArgsEmpty: c.ArgsEmpty,
-					HasResult: got.HasResult, ResultHash: got.ResultHash, ResultEmpty: got.ResultEmpty,
+					HasResult: got.HasResult, ResultHash: got.ResultHash, ResultEmpty: got.ResultEmpty, Like: like,
 					Findings: slices.Clone(c.Findings), CallID: c.CallID, Response: s.ResponseID, Trace: s.trace,
 					Class: got.Class, Start: s.End, End: max(s.End, b.spans[next].Start), SpanID: s.SpanID, ByMessage: true,
 				})
