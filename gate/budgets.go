@@ -310,7 +310,14 @@ func (l ledger) exhaustedIn(a account, o *slo.Objective, window slo.Window, at t
 	if rate.burn(o).LessThanOrEqual(decimal.NewFromInt(1)) {
 		return nil
 	}
-	seconds := left.Mul(decimal.NewFromFloat(length.Seconds())).Div(whole(rate.bad)).IntPart()
+	// A judge's false alarms are tolerated already: what is left, and the rate, are
+	// of runs that are truly bad.
+	spent := whole(rate.bad)
+	if o.Judge != nil {
+		left = left.Div(o.Judge.Gain())
+		spent = o.Judge.Corrected(whole(rate.bad).DivRound(whole(rate.events()), 2*ratioDigits)).Mul(whole(rate.events()))
+	}
+	seconds := left.Mul(decimal.NewFromFloat(length.Seconds())).Div(spent).IntPart()
 	return &seconds
 }
 
@@ -322,7 +329,7 @@ func (b *Budget) notes(h history, source string, doubts []string) {
 	}
 	if c := b.file.Window.Calendar; c != "" && len(h.series) > 0 {
 		// A stretch may begin before its first sample does.
-		if first := h.firstSeen(); first.Sub(b.from) > firstLate {
+		if first := h.firstSeen(b.SLO); !first.IsZero() && first.Sub(b.from) > firstLate {
 			b.Notes = append(b.Notes, fmt.Sprintf("partial: of this %s only what came after %s is counted, when the counters began", c, first.UTC().Format(moment)))
 		}
 	}

@@ -37,6 +37,7 @@ type reader struct {
 type series struct {
 	labels    model.Metric
 	stretches []stretch
+	older     bool // it was there before the window
 }
 
 // stretch is one series over one stretch of time.
@@ -69,9 +70,16 @@ type history struct {
 	retention time.Duration
 }
 
-// firstSeen is no later than the oldest sample, and within its stretch.
-func (h history) firstSeen() (t time.Time) {
+// firstSeen is no later than the oldest sample of an SLO, and within its
+// stretch; the zero time where it has none, or some from before the window.
+func (h history) firstSeen(objective string) (t time.Time) {
 	for _, s := range h.series {
+		if name, ok := s.labels["slo"]; ok && string(name) != objective { // a ratio's counters have none
+			continue
+		}
+		if s.older {
+			return time.Time{}
+		}
 		if at := s.stretches[0].start(); t.IsZero() || at.Before(t) {
 			t = at
 		}
@@ -116,6 +124,7 @@ func (r reader) read(ctx context.Context, sel selector, grids []grid) (history, 
 	}
 	for _, s := range all {
 		previous, known := before[s.labels.Fingerprint()]
+		s.older = known
 		if !known {
 			previous = begun[s]
 		}

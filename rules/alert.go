@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ func (s scope) burn(o *slo.Objective, t Tier) Rule {
 	left := s.told("agentslo:budget_remaining:ratio", o).String()
 	length, budget := strconv.Itoa(int(window/time.Second)), "The error budget of "+Duration(window)
 	if s.calendar() {
-		length, budget = "scalar(time() - "+s.recorded(WindowStart).String()+")", "This "+s.file.Window.Calendar+"'s error budget"
+		length, budget = "scalar(time() - "+identity(WindowStart, s.file, o).String()+")", "This "+s.file.Window.Calendar+"'s error budget"
 	}
 	lasts := fmt.Sprintf("clamp_min(%s, 0) * %s / %s", left, length, s.told(recordBurnRate(s.file, t.Long), o))
 
@@ -125,7 +126,9 @@ func maxUncounted(f *slo.File, o *slo.Objective) decimal.Decimal {
 func (s scope) coverage(o *slo.Objective) Rule {
 	window := coverageWindow(s.file)
 	share, runs := s.one(identity(recordUncounted(s.file, window), s.file, o)), s.all(o, window, ".+")
+	about := ""
 	if o.Conditional() {
+		about = " that it is about"
 		// The runs that it is not about hide nothing, however many they are.
 		runs = s.all(o, window, "good|bad|unknown")
 		share = "(" + s.all(o, window, "unknown") + " / clamp_min(" + runs + ", 1))"
@@ -145,7 +148,7 @@ and
 ) > %s`, runs, share, share, most, share, share, least, EvidenceNeeded)
 	}
 	notes := s.links(o)
-	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the " + eventsOf(o) + " in the last " + Duration(window) + " gave no verdict, " + percent(most) + " may"
+	notes["summary"] = literal(s.name(o)) + ": {{ $value | humanizePercentage }} of the " + eventsOf(o) + about + " in the last " + Duration(window) + " gave no verdict, " + percent(most) + " may"
 	notes["description"] = literal(objective(o)) +
 		"In the last " + Duration(window) + " " + s.ask(s.told(recordIncrease(s.file, window), o).equal(LabelVerdict, slo.Unknown.String()).String(), "humanize") + " " + eventsOf(o) + " were unknown, evidence missing, and " +
 		s.ask(s.told(recordIncrease(s.file, window), o).equal(LabelVerdict, slo.Excluded.String()).String(), "humanize") + " excluded: the error budget says little about them."
@@ -198,16 +201,28 @@ func (s scope) noRuns() []Rule {
 	if s.byAgent() {
 		by = "by (" + LabelAgent + ") "
 	}
-	total := s.events(State).equal(labelPart, "total").String()
+	// Verdicts that wait for evaluations come after their run, and steps are none.
+	at := slices.DeleteFunc(objectives(s.file), func(o *slo.Objective) bool { return !o.CountsRuns() || o.Waits() || o.OfSteps() })
+	if len(at) == 0 {
+		at = slices.DeleteFunc(objectives(s.file), func(o *slo.Objective) bool { return !o.CountsRuns() })
+	}
+	total := named(s.events(State).equal(labelPart, "total"), at).String()
 	// What a run that is a little later than the last one takes: a tenth, at least
 	// ten minutes.
 	window := Duration((every + max(every/10, 10*time.Minute)).Truncate(time.Minute))
 	expr := fmt.Sprintf("sum %[1]s(%[2]s)\n-\nsum %[1]s(%[2]s offset %[3]s or last_over_time(%[2]s[%[4]s] offset %[3]s))\n== 0", by, total, window, lookBack)
+	who, ofWhom := literal(s.name(nil)), "of the service"
+	if s.byAgent() {
+		// An agent that was given up is not missed for ever.
+		longest := budgetWindow(s.file)
+		expr += fmt.Sprintf("\nand\nsum by (%s) (%s) > 0", LabelAgent, named(identity(recordIncrease(s.file, longest), s.file, nil), at))
+		who, ofWhom = who+" {{ $labels."+LabelAgent+" }}", "of the agent"
+	}
 	labels := alertLabels(s.file, nil, SeverityTicket)
 	labels["tier"] = tierNoRuns
 	notes := s.links(nil)
-	notes["summary"] = literal(s.name(nil)) + ": no run for more than " + window + ", where one is expected every " + Duration(every)
-	notes["description"] = "No run of the service completed in the last " + window + ". Either nothing starts the agent, or what it does is not seen. " +
+	notes["summary"] = who + ": no run for more than " + window + ", where one is expected every " + Duration(every)
+	notes["description"] = "No run " + ofWhom + " completed in the last " + window + ". Either nothing starts the agent, or what it does is not seen. " +
 		"Its error budgets do not change while it does not run."
 	return []Rule{{Alert: AlertNoData, Expr: expr, Labels: labels, Annotations: notes}}
 }

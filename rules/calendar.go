@@ -16,7 +16,7 @@ import (
 // A first window is partial: it begins when the rules do, and [WindowStart]
 // says when.
 const (
-	// WindowStart is the Unix time in seconds from which the current calendar
+	// WindowStart is the Unix time in seconds from which an SLO's current calendar
 	// window is counted.
 	WindowStart = "agentslo:budget_window:start_seconds"
 	windowTotal = "agentslo:events:window_start"
@@ -30,22 +30,26 @@ const (
 func (s scope) calendar() bool { return s.file.Window.Calendar != "" }
 
 // windowStart are the rules that find the current period's start and carry the
-// counts at it.
+// counts at it. The period is the file's: its records have the name of the
+// file's first SLO, for other files of the service may have other windows. From
+// when it is counted is each SLO's own.
 func (s scope) windowStart() []Rule {
 	w := s.file.Window
+	first := &s.file.SLOs[0]
+	of := func(name string) string { return identity(name, s.file, first).String() }
 	record := func(name, expr string) Rule {
-		return Rule{Record: name, Expr: expr, Labels: identityLabels(s.file)}
+		labels := identityLabels(s.file)
+		labels[LabelSLO] = first.Name
+		return Rule{Record: name, Expr: expr, Labels: labels}
 	}
-	local, start, period := s.recorded(localTime).String(), s.recorded(localStart).String(), s.recorded(periodStart).String()
-	since := before(s.recorded(WindowStart))
+	local, start := of(localTime), of(localStart)
 	back := fmt.Sprintf("(day_of_month(%s) - 1) * 86400", local)
 	if w.Calendar == "week" { // from Monday on
 		back = fmt.Sprintf("(day_of_week(%s) + 6) %% 7 * 86400", local)
 	}
-	first := fmt.Sprintf("%[1]s - %[1]s %% 86400 - %[2]s", local, back)
-	rules := []Rule{record(localTime, "vector(time()"+offset(w, "time()", '+')+")"), record(localStart, first)}
+	rules := []Rule{record(localTime, "vector(time()"+offset(w, "time()", '+')+")"), record(localStart, fmt.Sprintf("%[1]s - %[1]s %% 86400 - %[2]s", local, back))}
 	if w.Calendar == "quarter" {
-		month := s.recorded(localMonth).String()
+		month := of(localMonth)
 		rules[1].Record = localMonth
 		// Back over the months before it in its quarter: none, one or two.
 		one := fmt.Sprintf("%[1]s - (month(%[1]s) %% 3 != bool 1) * days_in_month(%[1]s - 86400) * 86400", month)
@@ -54,8 +58,17 @@ func (s scope) windowStart() []Rule {
 	// The offset that held at the start; the clocks may have changed since.
 	rules = append(rules,
 		record(aboutStart, start+offset(w, start, '-')),
-		record(periodStart, start+offset(w, s.recorded(aboutStart).String(), '-')),
-		record(WindowStart, fmt.Sprintf("%[1]s >= %[2]s\nor\n%[2]s and %[1]s\nor\n0 * %[2]s + time()", since, period)))
+		record(periodStart, start+offset(w, of(aboutStart), '-')))
+
+	own := named(identity(WindowStart, s.file, nil), objectives(s.file))
+	since := fmt.Sprintf("max by (%s) (%s)", LabelSLO, before(own))
+	period := "scalar(" + of(periodStart) + ")"
+	// Where the period's start is new though the last evaluation lies behind it,
+	// the file's window was changed: what came before is not known to belong to it.
+	changed := fmt.Sprintf("max by (%s) (timestamp(%s offset 1ms)) >= %s", LabelSLO, own, period)
+	rules = append(rules, Rule{Record: WindowStart, Labels: identityLabels(s.file), Expr: fmt.Sprintf(
+		"%[1]s >= %[2]s\nor\n0 * (%[3]s) + time()\nor\n0 * %[1]s + %[2]s\nor\n0 * max by (%[4]s) (%[5]s) + time()",
+		since, period, changed, LabelSLO, named(identity("agentslo:objective:ratio", s.file, nil), objectives(s.file)))})
 
 	var totals []string
 	for _, total := range s.totals() {
@@ -71,9 +84,9 @@ func (s scope) windowStart() []Rule {
   )
   or
   0 * max without (%[1]s) (%[5]s)
-)`, labelPart, before(atWindowStart(total)), fmt.Sprintf("on (%s) (%s >= %s)", LabelService, since, period), before(total), total))
+)`, labelPart, before(atWindowStart(total)), fmt.Sprintf("on (%s) (%s >= %s)", LabelSLO, since, period), before(total), total))
 	}
-	return append(rules, record(windowTotal, strings.Join(totals, "\nor\n")))
+	return append(rules, Rule{Record: windowTotal, Expr: strings.Join(totals, "\nor\n"), Labels: identityLabels(s.file)})
 }
 
 // totals select the file's counts in [State].

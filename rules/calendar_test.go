@@ -3,6 +3,7 @@ package rules_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,4 +125,62 @@ slos:
 	for _, text := range []string{calendarSLO("month", "UTC"), calendarSLO("month", "Asia/Kolkata"), calendarSLO("quarter", "America/Noronha"), calendarSLO("week", "Atlantic/Azores"), judgedSLOs} {
 		underPromtool(t, text)
 	}
+}
+
+// Two files of one service each have their own week, and one's judge is not
+// undone by the other's rules.
+func TestCalendarsOfTwoFiles(t *testing.T) {
+	t.Parallel()
+	const text = `
+apiVersion: agentslo/v1
+kind: AgentSLO
+service: bot
+environment: prod
+agents: [a]
+labels: {team: x}
+window: {calendar: week}
+slos: {completion: {objective: 99%}}
+---
+apiVersion: agentslo/v1
+kind: AgentSLO
+service: bot
+environment: prod
+agents: [b]
+labels: {team: y}
+window: {calendar: week, timezone: Asia/Kolkata}
+slos: {correctness: {objective: 95%, evaluations: [{name: e, min_score: 1}], judge: {sensitivity: 92%, specificity: 97%}}}
+`
+	w := newWorld(t, text)
+	w.keep("agentslo:budget_remaining:ratio", "agentslo:events:increaseweek", "agentslo:evidence:week")
+	w.now = start.Add(6*24*time.Hour + 18*time.Hour) // in Kolkata the week ends half an hour later
+	e := w.target()
+	e.born("a", "completion")
+	e.born("b", "correctness")
+	w.run(4*time.Minute, nil)
+	e.add("a", "completion", "bad", 5)
+	e.add("b", "correctness", "good", 1851)
+	e.add("b", "correctness", "bad", 149)
+	w.run(4*time.Minute, nil)
+	require.Equal(t, 5.0, w.increase("completion", "bad", "week"))
+	require.Equal(t, 149.0, w.increase("correctness", "bad", "week"))
+	require.InDelta(t, 0, w.number(`agentslo:budget_remaining:ratio{slo="correctness"}`), 1e-5)
+	w.run(30*time.Minute, nil)
+	require.Equal(t, 5.0, w.increase("completion", "bad", "week"))
+	require.Equal(t, 0.0, w.increase("correctness", "bad", "week"))
+	w.run(5*time.Hour+30*time.Minute, nil) // past midnight in London
+	require.Equal(t, 0.0, w.increase("completion", "bad", "week"))
+	e.add("b", "correctness", "bad", 1)
+	w.run(2*time.Minute, nil)
+	require.Equal(t, 1.0, w.increase("correctness", "bad", "week"))
+
+	// Another window that holds all that was counted: it goes on, partial.
+	began := start.Add(6*24*time.Hour + 18*time.Hour + 30*time.Minute)
+	w.load(strings.ReplaceAll(text, "week", "month"))
+	w.run(3*time.Minute, nil)
+	require.Equal(t, float64(began.Unix()), w.number(rules.WindowStart+`{slo="correctness"}`))
+	// One that began in between: what was counted is not known to belong to it.
+	w.load(strings.ReplaceAll(text, "Asia/Kolkata", "UTC"))
+	w.run(3*time.Minute, nil)
+	require.InDelta(t, w.now.Unix(), w.number(rules.WindowStart+`{slo="correctness"}`), 240)
+	require.Equal(t, 0.0, w.increase("correctness", "bad", "week"))
 }

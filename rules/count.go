@@ -117,7 +117,14 @@ func (s scope) events(metric string) selector {
 }
 
 // recorded selects a recorded series of all the file's SLOs.
-func (s scope) recorded(metric string) selector { return identity(metric, s.file, nil) }
+// Other files of the service record their own.
+func (s scope) recorded(metric string) selector {
+	sel := identity(metric, s.file, nil)
+	if s.shared {
+		sel = named(sel, objectives(s.file))
+	}
+	return sel
+}
 
 // state counts: the one rule with a memory.
 func (s scope) state() string {

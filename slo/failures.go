@@ -71,8 +71,8 @@ const (
 // failure, an effect, a hand-over. All others are excluded, however many; they
 // are no gap in what is known.
 func (o *Objective) Conditional() bool {
-	if len(o.Agents) > 0 || o.When != nil {
-		return true
+	if sampled := o.ExpectedCoverage.IsPositive() && o.ExpectedCoverage.LessThan(one); (len(o.Agents) > 0 || o.When != nil) && !sampled {
+		return true // of a sample, what was not judged is excluded as well, and a judge that stopped must show
 	}
 	switch o.SLI {
 	case "retry_discipline", "duplicate_effects", "stuck_after_blocker", "handoff":

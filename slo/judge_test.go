@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -69,6 +70,21 @@ func TestLongWaitsTicket(t *testing.T) {
 	} {
 		if got := judged(t, keys).Alert; got != want {
 			t.Errorf("%q: %s, want %s", keys, got, want)
+		}
+	}
+}
+
+// An hour after every usual wait: the idle timeout of an hour, and that for
+// evaluations up to six.
+func TestLateAfter(t *testing.T) {
+	for keys, want := range map[string]time.Duration{"": 3 * time.Hour, ", wait: 4h": 6 * time.Hour, ", wait: 168h": 8 * time.Hour} {
+		o := judged(t, keys)
+		files, _ := slo.Parse("slo.yaml", []byte("service: a\nslos: {completion: {objective: 99%}}\n"))
+		if got := files[0].LateAfter(o); got != want {
+			t.Errorf("%q: %s, want %s", keys, got, want)
+		}
+		if got := files[0].LateAfter(&files[0].SLOs[0]); got != 2*time.Hour {
+			t.Errorf("completion: %s", got)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (r *reader) objective(f *File, e entry) (Objective, bool) {
 	}
 	// A verdict that may come later than a page looks back wakes nobody, unless
 	// the file says so.
-	if _, said := found["alert"]; !said && o.Wait > longestPagedWait && slices.Contains(kind.allowed, "wait") {
+	if _, said := found["alert"]; !said && o.Wait > longestPagedWait && o.Waits() {
 		o.Alert = AlertTicket
 	}
 	for _, name := range slices.Concat([]string{"objective"}, kind.required) {
@@ -468,13 +468,17 @@ func (r *reader) evaluations(n *yaml.Node, what string) []Evaluation {
 	return evaluations
 }
 
-// LateAfter is how long after its run's end a verdict counts as late: once
-// every wait that the file asks for is over, and an hour more. What late verdicts
-// show is past: labels of last week, a queue that is caught up with.
+// Waits says whether verdicts may wait for evaluations.
+func (o *Objective) Waits() bool { return slices.Contains(kindKeys[o.SLI].allowed, "wait") }
+
+// LateAfter is how long after its run's end a verdict counts as late: an hour
+// after every usual wait is over, the idle timeout and up to six hours for
+// evaluations. What late verdicts show is past: last week's labels, a queue that
+// is caught up with.
 func (f *File) LateAfter(o *Objective) time.Duration {
 	after := f.Runs.IdleTimeout + time.Hour
-	if slices.Contains(kindKeys[o.SLI].allowed, "wait") {
-		after += o.Wait
+	if o.Waits() {
+		after += min(o.Wait, 6*time.Hour)
 	}
 	return after
 }

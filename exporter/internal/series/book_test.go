@@ -696,6 +696,34 @@ func TestGoldenSeries(t *testing.T) {
 	}
 }
 
+// Bad verdicts that come long after their run's end are counted apart as well;
+// good ones, and runs whose end is not known, are not.
+func TestLateBadVerdicts(t *testing.T) {
+	b, c := newBook(func(o *Options) {
+		o.LateAfter = func(_, _, objective string) time.Duration {
+			return map[string]time.Duration{"latency": 2 * time.Hour, "correctness": 5 * time.Hour}[objective]
+		}
+	})
+	endless := func(s *summary.Summary) { s.End = 0 }
+	b.Count(verdict("latency", slo.Bad, ""))
+	c.now = start.Add(2*time.Hour + time.Second)
+	b.Count(verdict("latency", slo.Bad, ""))
+	b.Count(verdict("latency", slo.Good, ""))
+	b.Count(verdict("latency", slo.Bad, "", endless))
+	b.Count(verdict("correctness", slo.Bad, ""))
+	got := gather(t, b)
+	late := values(got["agentslo_late_bad_events_total"])
+	if n := late["agent=triage environment=prod slo=latency slo_service=support"]; n != 1 {
+		t.Errorf("%v late, want 1: %v", n, late)
+	}
+	if n, ok := late["agent=triage environment=prod slo=correctness slo_service=support"]; n != 0 || !ok {
+		t.Errorf("born at 0 with its events: %v", late)
+	}
+	if n := values(got["agentslo_events_total"])[badLatency]; n != 3 {
+		t.Errorf("%v bad events, want 3: late ones are among them", n)
+	}
+}
+
 func TestMixedSamplingShows(t *testing.T) {
 	b, _ := newBook()
 	for _, p := range []float64{0, 0.5, 0.25, 0, 0.5} { // 0: not said
