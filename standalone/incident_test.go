@@ -69,11 +69,11 @@ func TestIncidentReachesAlertmanagerAndThePage(t *testing.T) {
 	}
 	u.stop()
 
-	// What fired is told after a restart too, though the alert now has to be
-	// found anew.
+	// What fired is told after a restart too: as past, until the alert is found
+	// anew, which on a busy machine may be before the page is asked for.
 	u = start(t, path, data)
-	if body := u.get("/"); !strings.Contains(body, "Alerts of the last 24 hours") {
-		t.Error("the page forgot the alert")
+	if body := u.get("/"); !strings.Contains(body, "Alerts of the last 24 hours") && !strings.Contains(body, "page firing for") {
+		t.Errorf("the page forgot the alert:\n%s", body)
 	}
 	u.stop()
 }
