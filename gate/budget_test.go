@@ -231,11 +231,35 @@ func TestJudgedBudget(t *testing.T) {
 	if b.Good != 1851 || b.Bad != 149 {
 		t.Errorf("%d good and %d bad: counts are as judged", b.Good, b.Bad)
 	}
+	if b.ExhaustedIn == nil || *b.ExhaustedIn != 0 {
+		t.Errorf("exhausted in %v: 149 are just what is tolerated", b.ExhaustedIn)
+	}
 	near("error ratio", b.ErrorRatio.Decimal, 0.05)
 	near("remaining", b.Remaining.Decimal, 0)
 	low, high := slo.ClopperPearson(149, 2000, 0.95) // about 6.33% and 8.69%
 	near("interval, low", b.Interval[0].Decimal, 1-(high-0.03)/0.89/0.05)
 	near("interval, high", b.Interval[1].Decimal, 1-(low-0.03)/0.89/0.05)
+}
+
+// How long the budget lasts where the judge errs. 99%, 10000 runs of which 330
+// were judged bad: 0.03 + 0.01·0.89 is 3.89%, 389 may be,
+// so 59 are left as judged, 59/0.89 truly. In the last hour 50 of 500 were judged
+// bad, truly (0.1−0.03)/0.89 of them, 39.3: 66.3/39.3 hours. Taken as judged it
+// would be 59/50.
+func TestJudgedBudgetLasts(t *testing.T) {
+	set := parse(t, "service: support\nenvironment: prod\nslos: {completion: {sli: correctness, objective: 99%, evaluations: [{name: e, min_score: 1}], judge: {sensitivity: 92%, specificity: 97%}}}\n")
+	at := time.Now()
+	var streams []stream
+	for verdict, n := range map[string][2]float64{"good": {9220, 9670}, "bad": {280, 330}} {
+		streams = append(streams, stream{
+			labels:  map[string]string{"slo_service": "support", "environment": "prod", "agent": "main", "slo": "completion", "verdict": verdict},
+			samples: []sample{{at.Add(-50 * time.Hour), 0}, {at.Add(-40 * time.Hour), n[0]}, {at.Add(-61 * time.Minute), n[0]}, {at.Add(-30 * time.Minute), n[1]}, {at.Add(-time.Second), n[1]}},
+		})
+	}
+	b := read(t, serve(t, 90*24*time.Hour, streams...), set, gate.Options{At: at})[0]
+	if want := 59 / 0.89 / (50 - 0.03*500) * 0.89 * 3600; b.ExhaustedIn == nil || abs(float64(*b.ExhaustedIn)-want) > 2 {
+		t.Errorf("exhausted in %v s, want %g", b.ExhaustedIn, want)
+	}
 }
 
 // A server that keeps 5 days cannot say what a counter was 30 days ago: its

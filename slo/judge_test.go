@@ -88,3 +88,15 @@ func TestLateAfter(t *testing.T) {
 		}
 	}
 }
+
+// A narrow SLO's other runs are no gap, but what was not judged of a sample is.
+func TestConditional(t *testing.T) {
+	for keys, want := range map[string]bool{
+		"": false, ", agents: [a]": true, ", when: 'run.tool_calls > 1'": true,
+		", expected_coverage: 10%": false, ", agents: [a], expected_coverage: 10%": false,
+	} {
+		if got := judged(t, keys).Conditional(); got != want {
+			t.Errorf("%q: %t", keys, got)
+		}
+	}
+}
