@@ -61,9 +61,6 @@ func fileRules(set *slo.Set, f *slo.File) []Rule {
 		rules = append(rules,
 			Rule{Record: "agentslo:objective:ratio", Expr: vector(o.Target), Labels: own},
 			Rule{Record: "agentslo:error_budget:ratio", Expr: vector(o.Budget()), Labels: own})
-		if o.Judge != nil {
-			rules = append(rules, Rule{Record: judgedBudget, Expr: vector(o.JudgedBudget()), Labels: own})
-		}
 	}
 	if f.CountsRuns() {
 		rules = append(rules, Rule{Record: State, Expr: s.state(), Labels: identityLabels(f)})

@@ -14,10 +14,6 @@ import (
 // change: its error ratio is corrected, and its evidence is weighed against the
 // share that would be judged bad if the budget were just used.
 
-// judgedBudget is the share of events of an SLO with a judge that may be judged
-// bad; see [slo.Objective.JudgedBudget].
-const judgedBudget = "agentslo:judged_budget:ratio"
-
 // judged are the file's SLOs with a judge.
 func (s scope) judged() (all []*slo.Objective) {
 	for i := range s.file.SLOs {

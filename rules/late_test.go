@@ -74,3 +74,37 @@ func TestExpectedRuns(t *testing.T) {
 	w.run(2*time.Minute, nil)
 	require.Zero(t, missing(), "any run will do")
 }
+
+// By agent, each is missed for itself and by its name; one that was given up, for
+// no longer than the budget's window. Verdicts of evaluations are no runs.
+func TestExpectedRunsByAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, oneSLO+"  correctness: {objective: 95%, evaluations: [{name: e, min_score: 1}], wait: 6h}\nby: [agent]\nwindow: 12h\nalerting: {expected_every: 2h}\n")
+	w.keepRules(func(r promrules.Rule) bool { return r.Name() == rules.AlertNoData })
+	e := w.target()
+	for _, agent := range []string{"busy", "gone"} {
+		e.born(agent, "completion")
+		e.born(agent, "correctness")
+	}
+	missing := func() (agents []string) {
+		for ls := range w.query(`sum by (agent) (ALERTS{alertname="AgentSLONoData",tier="no_runs",alertstate="firing"})`) {
+			agents = append(agents, ls)
+		}
+		return agents
+	}
+	w.run(3*time.Minute, nil)
+	e.add("gone", "completion", "good", 1)
+	e.add("busy", "completion", "good", 1)
+	busy := func() {
+		if w.now.Sub(start)%time.Hour == 0 {
+			e.add("busy", "completion", "good", 1)
+			e.add("gone", "correctness", "good", 1) // labels of earlier runs
+		}
+	}
+	w.run(2*time.Hour, busy)
+	require.Empty(t, missing())
+	w.run(30*time.Minute, busy)
+	require.Equal(t, []string{`{agent="gone"}`}, missing())
+	w.run(10*time.Hour, busy)
+	require.Empty(t, missing(), "12 hours after its last run it is no longer expected")
+}

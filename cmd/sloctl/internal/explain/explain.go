@@ -141,10 +141,7 @@ func series(f *slo.File, o *slo.Objective) Series {
 		}
 	}
 	if f.Window.Calendar != "" {
-		s.Recorded += verdicts // the counts at the window's start
-	}
-	if o.Judge != nil {
-		s.Recorded++
+		s.Recorded += verdicts + 1 // the counts at the window's start, and when it is
 	}
 	if o.Alert != slo.AlertNone {
 		s.Alerts = len(rules.Tiers(f, o)) + 1 // coverage
